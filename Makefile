@@ -1,7 +1,7 @@
 # The commands of a developer. Each one calls a script in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check advisories bench fuzz simulate services chaos clean
+.PHONY: help run build test check advisories examples bench fuzz simulate services chaos clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ check: ## run the fast ones: format, lints, unit tests
 
 advisories: ## ask RustSec and npm what is known about the dependencies
 	@scripts/advisories.sh
+
+examples: ## render the recipe of every site generator and show it with comments; installs 900 MB
+	@scripts/examples.sh
 
 bench: ## run the benchmarks
 	@scripts/bench.sh

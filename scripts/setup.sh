@@ -133,6 +133,15 @@ setup_node() {
   node_is_new || fail "node is still $(node --version) after the installation"
 }
 
+# setup_packages: the generator of the client's types needs another compiler than the page, so it is installed apart.
+setup_packages() {
+  local folder=packages/client
+  cmp -s $folder/package-lock.json $folder/node_modules/installed.json && return
+  step "install the packages of the client" npm-client \
+    npm ci --prefix $folder --ignore-scripts --no-audit --no-fund &&
+    cp $folder/package-lock.json $folder/node_modules/installed.json
+}
+
 setup_edge() {
   rust_target wasm32-unknown-unknown &&
     setup_node &&
@@ -308,6 +317,36 @@ fetch_lint() {
   cp tests/lint/requirements.txt "$LINT/requirements.txt"
 }
 
+RECIPES=$TOOLS/recipes
+
+# setup_recipes: the generators of examples/recipes.test.mjs that are small: MkDocs, and PHP for the plugin of WordPress.
+setup_recipes() {
+  apt php php-cli || return
+  cmp -s examples/mkdocs/requirements.txt "$RECIPES/mkdocs/requirements.txt" && return
+  apt 'python3 -m ensurepip --version' python3-venv && step "install MkDocs" mkdocs fetch_mkdocs
+}
+
+fetch_mkdocs() {
+  rm -rf "$RECIPES/mkdocs"
+  python3 -m venv "$RECIPES/mkdocs" &&
+    "$RECIPES/mkdocs/bin/pip" install --quiet --disable-pip-version-check -r examples/mkdocs/requirements.txt &&
+    cp examples/mkdocs/requirements.txt "$RECIPES/mkdocs/"
+}
+
+# setup_generators: the others, about 900 MB; for `make examples` alone.
+setup_generators() {
+  local name
+  apt hugo hugo && apt jekyll jekyll || return
+  for name in hexo vitepress astro next nuxt; do
+    cmp -s "examples/$name/package.json" "$RECIPES/$name/node_modules/installed.json" && continue
+    mkdir -p "$RECIPES/$name"
+    cp "examples/$name/package.json" "$RECIPES/$name/"
+    step "install $name" "npm-$name" \
+      npm install --prefix "$RECIPES/$name" --ignore-scripts --no-audit --no-fund || return
+    cp "examples/$name/package.json" "$RECIPES/$name/node_modules/installed.json"
+  done
+}
+
 # find_chromium: prints the path of the browser for the tests; E2E_CHROMIUM names another one.
 find_chromium() {
   if [ -n "${E2E_CHROMIUM:-}" ]; then printf '%s' "$E2E_CHROMIUM"; return; fi
@@ -338,7 +377,7 @@ setup_test() {
   setup_rust && rust_components && rust_target wasm32-wasip1 && rust_target wasm32-unknown-unknown && setup_node || return
   spawn "$log" "$log" setup_test_tools
   tools=$child
-  setup_services && setup_openssl && setup_chromium && setup_deploy || return
+  setup_services && setup_openssl && setup_chromium && setup_deploy && setup_packages && setup_recipes || return
   if alive "$tools"; then step "compile the tools" tools-wait wait_for "$tools"; fi
   finish "$tools" || { log_tail "$log"; fail "the tools could not be compiled"; }
 }
@@ -346,7 +385,7 @@ setup_test() {
 # wait_for PID: waits for a process that is no child of this shell.
 wait_for() { while alive "$1"; do sleep 0.2; done; }
 
-# setup run|build|test|check|bench|fuzz|services|advisories
+# setup run|build|test|check|bench|fuzz|services|advisories|examples
 setup() {
   setup_for "$1" || return
   rm -rf "$TOOLS/target"
@@ -360,9 +399,10 @@ setup_for() {
     bench) setup_rust && setup_edge && setup_services ;;
     fuzz) setup_rust && setup_fuzz ;;
     services) setup_services ;;
+    examples) setup_rust && setup_edge && setup_chromium && setup_recipes && setup_generators ;;
     advisories) setup_rust && setup_node && cargo_tool cargo-deny "$DENY" cargo-deny ;;
     test) setup_test ;;
-    *) fail "usage: scripts/setup.sh run|build|test|check|bench|fuzz|services|advisories" ;;
+    *) fail "usage: scripts/setup.sh run|build|test|check|bench|fuzz|services|advisories|examples" ;;
   esac
 }
 

@@ -16,6 +16,7 @@ use gailou_shared::cursor::Cursor;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::page_key::{page_key, subject_segments};
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::rank::Sort;
 use percent_encoding::percent_decode_str;
 
@@ -63,8 +64,11 @@ const TREE_PARAMS: &[QueryParam] = &[
     CURSOR_PARAM,
 ];
 const HISTORY_PARAMS: &[QueryParam] = &[LIMIT_PARAM, CURSOR_PARAM];
+const LANGUAGE_NAME: &str = "lang";
 const HTML_PARAMS: &[QueryParam] = &[
     QueryParam { name: "fragment", default: "0", is_valid: |v| matches!(v, "0" | "1") },
+    QueryParam { name: LANGUAGE_NAME, default: "", is_valid: |v| ReaderLanguage::parse(v).is_some() },
+    QueryParam { name: "comment", default: "", is_valid: |v| v.parse::<CommentId>().is_ok() },
     QueryParam { name: SORT_NAME, default: "hot", is_valid: |v| Sort::parse(v).is_some() },
     LIMIT_PARAM,
     CURSOR_PARAM,
@@ -118,9 +122,21 @@ impl PageKey {
     }
 }
 
+/// The query of a page as HTML with the language that its reader prefers, where it names none: each language is a
+/// page of its own. `None` for other paths.
+#[must_use]
+pub fn query_with_language(path: &str, query: Option<&str>, accept_language: Option<&str>) -> Option<String> {
+    let query = query.unwrap_or_default();
+    if !path.starts_with("/t/") || query_pairs(query).any(|(name, _)| name == LANGUAGE_NAME) {
+        return None;
+    }
+    let language = ReaderLanguage::preferred(accept_language.unwrap_or_default()).name();
+    Some(format!("{query}&{LANGUAGE_NAME}={language}"))
+}
+
 /// The key of `path` with the parameters of `query`; `None` when one of them is doubtful.
 fn with_query(path: &str, query: &str, params: &[QueryParam]) -> Option<PageKey> {
-    let mut values: [Option<Cow<'_, str>>; 4] = Default::default();
+    let mut values: [Option<Cow<'_, str>>; 6] = Default::default();
     for (name, value) in query_pairs(query) {
         let Some(at) = params.iter().position(|p| p.name == name) else { continue };
         let (param, slot) = (params.get(at)?, values.get_mut(at)?);
@@ -146,7 +162,7 @@ fn with_query(path: &str, query: &str, params: &[QueryParam]) -> Option<PageKey>
         if param.name == LIMIT_PARAM.name && !STORED_LIMITS.contains(&&*value) {
             return None;
         }
-        shared &= matches!(param.name, SORT_NAME | "fragment" | "limit");
+        shared &= matches!(param.name, SORT_NAME | LANGUAGE_NAME | "fragment" | "limit");
         kept.push((param.name, Some(value)));
     }
     Some(PageKey { path_query: page_key(path, &kept), shared })
@@ -254,11 +270,30 @@ mod tests {
         check("/v1/comments/5/ancestors", "/v1/comments/5/ancestors", true);
         check("/v1/comments/5/context?x", "/v1/comments/5/context", true);
         check("/v1/members/7/comments", "/v1/members/7/comments", true);
-        check("/t/article/7?fragment=1&lang=zh", "/t/article/7?fragment=1", true);
+        check("/t/article/7?lang=zh&fragment=1&x", "/t/article/7?fragment=1&lang=zh", true);
+        check("/t/article/7?comment=5&lang=en", "/t/article/7?lang=en&comment=5", false);
         check("/t/article/7?limit=50&sort=new&fragment=0", "/t/article/7?sort=new&limit=50", true);
         let counts = "/v1/counts?subject=video%2F1&subject=video%2F2";
         check("/v1/counts?subject=video/2&subject=video/1&subject=video%2F2", counts, false);
         check("/v1/counts?subject=video/2", "/v1/counts?subject=video%2F2", true);
+    }
+
+    #[test]
+    fn page_as_html_has_the_language_of_its_reader() {
+        let check = |path: &str, query: Option<&str>, accepted: Option<&str>, expected: Option<&str>| {
+            assert_eq!(
+                query_with_language(path, query, accepted).as_deref(),
+                expected,
+                "{path} {query:?} {accepted:?}"
+            );
+        };
+        check("/t/article/7", None, Some("zh-CN, en;q=0.5"), Some("&lang=zh"));
+        check("/t/article/7", Some("limit=50"), None, Some("limit=50&lang=en"));
+        check("/t/article/7", Some("lang=en"), Some("zh"), None);
+        check("/v1/subjects/article/7/comments", None, Some("zh"), None);
+        let query = query_with_language("/t/article/7", Some("sort=new"), Some("zh"));
+        let key = PageKey::parse("/t/article/7", query.as_deref()).unwrap();
+        assert_eq!(key.path_query, "/t/article/7?lang=zh&sort=new");
     }
 
     #[test]
@@ -298,6 +333,8 @@ mod tests {
             "/v1/me/overlay?ids=1",
             "/v1/me",
             "/t/article",
+            "/t/article/7?lang=fr",
+            "/t/article/7?comment=x",
             "/",
             "",
         ] {

@@ -9,7 +9,7 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use gailou_shared::request_path::DOT_SEGMENT_DETAIL;
 use gailou_shared::wire::{Code, FieldError};
-use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
+use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH, VARY};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method};
 use tower_service::Service as _;
@@ -17,7 +17,7 @@ use tower_service::Service as _;
 use crate::Isolate;
 use crate::event_stream;
 use crate::forward::Requester;
-use crate::page_key::PageKey;
+use crate::page_key::{PageKey, query_with_language};
 use crate::page_service::{self, PageRequest};
 use crate::ports::{PortFuture, Ports};
 use crate::push;
@@ -63,6 +63,14 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/auth/email", post(checked(RouteRule::GUEST_JSON)))
         .route("/v1/auth/refresh", post(checked(RouteRule::SIGN_IN)))
         .route("/v1/auth/session", post(checked(RouteRule::SIGN_IN)).merge(delete(checked(RouteRule::SIGN_IN))))
+        .route("/v1/auth/passkeys", get(checked(RouteRule::MEMBER_CALL)).merge(post(checked(RouteRule::MEMBER_JSON))))
+        .route(
+            "/v1/auth/passkeys/{id}",
+            patch(checked(RouteRule::MEMBER_JSON)).merge(delete(checked(RouteRule::MEMBER_CALL))),
+        )
+        .route("/v1/auth/passkeys/registration", post(checked(RouteRule::MEMBER_CALL)))
+        .route("/v1/auth/passkeys/challenge", post(checked(RouteRule::SIGN_IN)))
+        .route("/v1/auth/passkeys/session", post(checked(RouteRule::SIGN_IN)))
         .route("/v1/auth/{provider}", get(checked(RouteRule::SIGN_IN)))
         .route(
             "/v1/auth/{provider}/callback",
@@ -74,6 +82,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
                 .merge(patch(checked(RouteRule::MEMBER_JSON)))
                 .merge(delete(checked(RouteRule::MEMBER_CALL))),
         )
+        .route("/v1/me/merge", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/me/export", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/overlay", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/friends/comments", get(checked(RouteRule::MEMBER_CALL)))
@@ -115,6 +124,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/admin/subjects", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/subjects/{type}/{key}", put(checked(RouteRule::MEMBER_JSON)))
         .route("/t/{type}/{key}", page())
+        .route("/write/{type}/{key}", get(checked(RouteRule::ANY_REQUEST)).merge(post(checked(RouteRule::ANY_REQUEST))))
         .route("/edge/push", post(receive_push))
         .route("/healthz", get(health_check))
         .route("/readyz", get(checked(RouteRule::ANY_REQUEST)))
@@ -170,19 +180,25 @@ async fn public_page(
     Extension(requester): Extension<Requester>,
     request: Request,
 ) -> Response {
-    match PageKey::parse(request.uri().path(), request.uri().query()) {
+    let headers = request.headers();
+    let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
+    let (path, query) = (request.uri().path(), request.uri().query());
+    let with_language = query_with_language(path, query, text(ACCEPT_LANGUAGE));
+    match PageKey::parse(path, with_language.as_deref().or(query)) {
         Some(key) => {
-            let headers = request.headers();
-            let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
             let if_none_match = text(IF_NONE_MATCH).map(str::to_owned);
             let now_ms = ports.clock.now_ms();
             let is_moderators = page_service::is_moderator_read(&isolate, &key.path_query, text(AUTHORIZATION), now_ms);
             let token = headers.get(AUTHORIZATION).filter(|_| is_moderators).cloned();
             let page = PageRequest { key, if_none_match, no_cache: bypasses_caches(headers), requester };
-            match token {
+            let mut response = match token {
                 Some(token) => page_service::answer_moderator(&isolate, &ports, page, token).await,
                 None => page_service::answer_page(&isolate, &ports, page).await,
+            };
+            if with_language.is_some() {
+                response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Language"));
             }
+            response
         }
         None => writes::check_and_forward(&isolate, &ports, &requester, RouteRule::ANY_REQUEST, request).await,
     }

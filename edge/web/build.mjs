@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import * as esbuild from 'esbuild';
 import { buildDocs } from './docs.mjs';
+import { styleSheetAsText } from './style-sheet-as-text.mjs';
 
 const SOURCE = join(import.meta.dirname, 'src');
 const PUBLIC = join(import.meta.dirname, 'public');
@@ -20,6 +21,10 @@ const DIST = join(import.meta.dirname, 'dist');
 
 /** The largest that a file may be, in bytes gzipped. */
 const SIZE_BOUNDS = new Map([['console.js', 120_000]]);
+/** The largest that everything may be that a page loads before its first comment: the script and the element. */
+const FIRST_PART_BOUND = 24_000;
+/** The largest that the texts of a language may be. */
+const LANGUAGE_BOUND = 5_000;
 
 const { values: flags } = parseArgs({ options: { dev: { type: 'boolean', default: false } } });
 
@@ -38,22 +43,64 @@ const OPTIONS = {
   jsxImportSource: 'preact',
 };
 
-/** A module that imports a style sheet gets its text, bundled and minified. */
-const styleSheetAsText = {
-  name: 'style-sheet-as-text',
-  setup(build) {
-    build.onResolve({ filter: /\.css$/ }, ({ path, kind, resolveDir }) =>
-      kind === 'import-statement'
-        ? { path: join(resolveDir, path), namespace: 'style-sheet' }
+/** The modules that the element loads later, by their paths: what a dynamic import names. */
+async function findParts() {
+  const parts = new Set();
+  for (const name of await filesIn(SOURCE)) {
+    const text = await readFile(join(SOURCE, name), 'utf8');
+    for (const [, path] of text.matchAll(/\bimport\('(\.[^']+)'\)/g)) {
+      parts.add(join(SOURCE, dirname(name), path));
+    }
+  }
+  return parts;
+}
+
+/**
+ * Every part imports the whole element, which is there when a part is loaded. So esbuild makes one file of what the element
+ * and its parts have in common, and not one for each combination of parts.
+ */
+const partsOfElement = {
+  name: 'parts-of-element',
+  async setup(build) {
+    const parts = await findParts();
+    const element = `import ${JSON.stringify(join(SOURCE, 'define.ts'))};`;
+    build.onLoad({ filter: /\.ts$/ }, async ({ path }) =>
+      parts.has(path)
+        ? { contents: `${element}\n${await readFile(path, 'utf8')}`, loader: 'ts' }
         : undefined,
     );
-    build.onLoad({ filter: /./, namespace: 'style-sheet' }, async ({ path }) => {
-      const options = { ...OPTIONS, sourcemap: false, entryPoints: [path] };
-      const { outputFiles } = await esbuild.build(options);
-      return { contents: outputFiles[0].text, loader: 'text' };
-    });
   },
 };
+
+/** `pt-br.ts`; the other files of the folder are no language. */
+const LANGUAGE_SOURCE = /^([a-z]{2})(?:-([a-z]{2}))?\.ts$/;
+
+/** The files of the element, and the names of those that `gailou.js` loads. */
+async function buildElement() {
+  const { outputFiles, metafile } = await esbuild.build({
+    ...OPTIONS,
+    format: 'esm',
+    splitting: true,
+    metafile: true,
+    entryPoints: [{ in: join(SOURCE, 'define.ts'), out: 'gailou/element' }],
+    charset: 'utf8',
+    chunkNames: 'gailou/[name]-[hash]',
+    plugins: [styleSheetAsText, partsOfElement],
+  });
+  const fileWith = (name) => {
+    const source = relative(process.cwd(), join(SOURCE, name));
+    const [path] = Object.entries(metafile.outputs).find(([, { inputs }]) => inputs[source]);
+    return `./${relative(DIST, path)}`;
+  };
+  const languageFiles = { 'zh-CN': fileWith('text/zh.ts') };
+  for (const name of await filesIn(join(SOURCE, 'languages'))) {
+    const [, language, region] = LANGUAGE_SOURCE.exec(name) ?? [];
+    if (!language) continue;
+    const tag = region ? `${language}-${region.toUpperCase()}` : language;
+    languageFiles[tag] = fileWith(`languages/${name}`);
+  }
+  return { outputFiles, elementFile: fileWith('element.ts'), languageFiles };
+}
 
 /** The files of a folder, as paths relative to it. */
 async function filesIn(folder) {
@@ -67,8 +114,13 @@ async function filesIn(folder) {
 async function buildFiles() {
   const files = new Map();
   for (const name of await filesIn(PUBLIC)) files.set(name, await readFile(join(PUBLIC, name)));
+  const element = await buildElement();
   const { outputFiles } = await esbuild.build({
     ...OPTIONS,
+    define: {
+      ELEMENT_FILE: JSON.stringify(element.elementFile),
+      LANGUAGE_FILES: JSON.stringify(element.languageFiles),
+    },
     entryPoints: [
       { in: join(SOURCE, 'gailou.ts'), out: 'gailou' },
       { in: join(SOURCE, 'demo/demo.ts'), out: 'demo' },
@@ -80,16 +132,14 @@ async function buildFiles() {
     ],
     plugins: [styleSheetAsText],
   });
-  // What the element loads when it is needed.
-  const modules = await esbuild.build({
-    ...OPTIONS,
-    format: 'esm',
-    entryPoints: [{ in: join(SOURCE, 'account/windows.ts'), out: 'account' }],
-  });
-  for (const { path, contents } of [...outputFiles, ...modules.outputFiles]) {
+  for (const { path, contents } of [...element.outputFiles, ...outputFiles]) {
     files.set(relative(DIST, path), Buffer.from(contents));
   }
-  return new Map([...files, ...(await buildDocs())]);
+  return {
+    files: new Map([...files, ...(await buildDocs())]),
+    firstPart: ['gailou.js', relative('.', element.elementFile)],
+    languages: Object.values(element.languageFiles).map((file) => relative('.', file)),
+  };
 }
 
 async function writeFiles(files) {
@@ -106,17 +156,25 @@ async function writeFiles(files) {
   }
 }
 
-const files = await buildFiles();
+const { files, firstPart, languages } = await buildFiles();
 await writeFiles(files);
 const documents = [...files.keys()].filter((name) => /^docs\/.*\.html$/.test(name));
 console.log(`docs             ${documents.length} pages`);
+const gzippedSize = (name) => gzipSync(files.get(name), { level: 9 }).length;
+
+function checkBound(name, size, bound) {
+  if (size <= bound || flags.dev) return;
+  console.error(`${name} may have ${bound} bytes gzipped, and has ${size}`);
+  process.exitCode = 1;
+}
+
 for (const [name, contents] of files) {
   if (/^docs\/.*\.(html|png|svg)$/.test(name)) continue;
-  const gzipped = gzipSync(contents, { level: 9 }).length;
-  console.log(`${name.padEnd(16)} ${contents.length} bytes, ${gzipped} gzipped`);
-  const bound = SIZE_BOUNDS.get(name) ?? Number.POSITIVE_INFINITY;
-  if (gzipped > bound && !flags.dev) {
-    console.error(`${name} may have ${bound} bytes gzipped`);
-    process.exitCode = 1;
-  }
+  const size = gzippedSize(name);
+  console.log(`${name.padEnd(32)} ${contents.length} bytes, ${size} gzipped`);
+  checkBound(name, size, SIZE_BOUNDS.get(name) ?? Number.POSITIVE_INFINITY);
 }
+const firstSize = firstPart.reduce((sum, name) => sum + gzippedSize(name), 0);
+console.log(`the first part                   ${firstSize} gzipped`);
+checkBound('what is loaded before the first comment', firstSize, FIRST_PART_BOUND);
+for (const name of languages) checkBound(name, gzippedSize(name), LANGUAGE_BOUND);

@@ -56,6 +56,11 @@ pub const MAX_PINNED_BYTES: usize = MAX_LIST_BYTES / 4;
 pub const MAX_LATEST: usize = 50;
 /// Comments on a page of a list by default.
 pub const DEFAULT_PAGE_SIZE: usize = 20;
+/// Most floors that a page of a building quotes: five of each comment of a default page with its replies. The page is
+/// cut short where its comments quote more.
+pub const MAX_QUOTED_FLOORS: usize = 400;
+/// Most bytes of them; the comments of such a page have the other half.
+pub const MAX_QUOTED_BYTES: usize = MAX_LIST_BYTES / 2;
 /// Replies shown under a root in a list.
 pub const TOP_REPLIES: usize = 3;
 /// Most ids in a ranked snapshot: 8 bytes each, so at most 8 kB.

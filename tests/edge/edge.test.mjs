@@ -346,6 +346,10 @@ test('static files have their headers and need no origin', async () => {
   const element = await call('/gailou.js');
   assert.equal(element.headers.get('access-control-allow-origin'), '*');
   assert.equal(element.headers.get('cross-origin-resource-policy'), 'cross-origin');
+  const [file] = (await element.text()).match(/gailou\/chunk-[A-Z0-9]{8}\.js/);
+  const part = await call(`/${file}`);
+  assert.equal(part.headers.get('access-control-allow-origin'), '*');
+  assert.equal(part.headers.get('cache-control'), 'public, max-age=31536000, immutable');
   await problem(await call('/nothing.here'), 404, 'not_found');
   const alive = await call('/healthz');
   assert.deepEqual(await alive.json(), { status: 'ok' });

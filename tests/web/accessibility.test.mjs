@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { newSubject } from './support/api.mjs';
+import { guestToken, listWithRoots, newSubject, postComment } from './support/api.mjs';
+import { violations } from './support/console.mjs';
 import { BASE, DEMO_SUBJECTS, PHONE, skipWithout } from './support/environment.mjs';
 import {
   focusedElement,
@@ -10,7 +11,15 @@ import {
   namelessControls,
   structureFaults,
 } from './support/inspect.mjs';
-import { assertAttribute, assertVisible, comments, newText, withPage } from './support/page.mjs';
+import {
+  assertAttribute,
+  assertVisible,
+  comments,
+  mainForm,
+  newText,
+  openForm,
+  withPage,
+} from './support/page.mjs';
 
 const MAX_TAB_PRESSES = 60;
 
@@ -27,10 +36,11 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
   test('keyboard alone is enough to post, like and reply', async () => {
     const [text, answer] = [newText('By keyboard'), newText('Answer')];
     await withPage(newSubject(), {}, async (page) => {
-      await tabTo(page, /^INPUT .*name-/);
-      await page.keyboard.type('Keyboard guest');
       await tabTo(page, /^TEXTAREA/);
       await page.keyboard.type(text);
+      await page.getByRole('button', { name: 'Post', exact: true }).waitFor();
+      await tabTo(page, /^INPUT .*name-/);
+      await page.keyboard.type('Keyboard guest');
       await tabTo(page, /^BUTTON .*primary/);
       await page.keyboard.press('Enter');
       const acknowledged = page.locator('article[data-id]:not([data-id^="sending"])');
@@ -39,8 +49,11 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await tabTo(page, /^BUTTON act like/);
       await page.keyboard.press('Space');
       await assertAttribute(comment.locator('.act.like'), 'aria-pressed', 'true');
-      await tabTo(page, /^BUTTON act reply/);
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowRight');
+      assert.match(await page.evaluate(focusedElement), /^BUTTON act reply/);
       await page.keyboard.press('Enter');
+      await comment.locator('form textarea').waitFor();
       await page.keyboard.type(answer);
       await page.keyboard.press('Control+Enter');
       const reply = page.locator('.replies article').filter({ hasText: answer });
@@ -51,6 +64,7 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
   test('every control has a name, every reference has a target', async () => {
     await withPage('article/hello', {}, async (page) => {
       await page.locator('.list .act.reply').first().click();
+      await page.locator('.list form textarea').waitFor();
       assert.deepEqual(await page.evaluate(namelessControls), []);
       assert.deepEqual(await page.evaluate(structureFaults), {
         doubledIds: [],
@@ -71,7 +85,118 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   }
 
+  for (const colorScheme of ['light', 'dark']) {
+    for (const forcedColors of ['none', 'active']) {
+      test(`axe finds nothing (${colorScheme}, forced colours: ${forcedColors})`, async () => {
+        await withPage('article/hello', { colorScheme, forcedColors }, async (page) => {
+          await openForm(mainForm(page));
+          await comments(page).first().locator('.act.reply').click();
+          await comments(page).first().locator('form textarea').waitFor();
+          assert.deepEqual(await violations(page), []);
+        });
+      });
+    }
+  }
+
+  test('selected sort is visible in forced colours', async () => {
+    await withPage('article/hello', { forcedColors: 'active' }, async (page) => {
+      const outlines = await page
+        .locator('.sorts button')
+        .evaluateAll((buttons) => buttons.map((button) => getComputedStyle(button).outlineStyle));
+      assert.deepEqual(outlines, ['solid', 'none', 'none', 'none']);
+    });
+  });
+
+  test('comment is one stop of the Tab key, and keys go from one to the next', async () => {
+    await withPage('article/hello', {}, async (page) => {
+      const stops = await comments(page).evaluateAll((articles) =>
+        articles.map((article) => {
+          const controls = article.querySelectorAll(':is(.head, .answer, .actions) :is(a, button)');
+          return [...controls].filter((each) => each.tabIndex >= 0 && each.checkVisibility())
+            .length;
+        }),
+      );
+      assert.ok(stops.length > 5 && stops.every((each) => each === 1), `${stops}`);
+      const ids = await comments(page).evaluateAll((all) => all.map(({ dataset }) => dataset.id));
+      const focusedId = () =>
+        page
+          .locator('gailou-comments')
+          .evaluate(({ shadowRoot }) => shadowRoot.activeElement?.closest('article')?.dataset.id);
+      await comments(page).first().locator('.act.like').focus();
+      // The keys are loaded with the first focus.
+      await page.waitForFunction(() =>
+        performance.getEntriesByType('resource').some(({ name }) => /\/keys-/.test(name)),
+      );
+      await page.waitForTimeout(200);
+      await page.keyboard.press('j');
+      assert.equal(await focusedId(), ids[1]);
+      await page.keyboard.press('j');
+      await page.keyboard.press('k');
+      assert.equal(await focusedId(), ids[1]);
+      await page.keyboard.press('u');
+      assert.equal(await focusedId(), ids[0], 'what it answers');
+      await page.keyboard.press('r');
+      await comments(page).first().locator('form textarea').waitFor();
+      await page.keyboard.type('jk?');
+      assert.equal(await comments(page).first().locator('textarea').inputValue(), 'jk?');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('?');
+      await assertVisible(page.getByRole('dialog').getByText('Next comment'), 'the help');
+      await page.keyboard.press('Escape');
+      await page.locator('gailou-comments').evaluate((node) => {
+        node.keys = 'off';
+      });
+      const before = await focusedId();
+      await page.keyboard.press('j');
+      assert.equal(await focusedId(), before, 'the page has disabled the keys');
+    });
+  });
+
+  for (const hasTouch of [false, true]) {
+    const least = hasTouch ? 44 : 24;
+    test(`controls are ${least} px high for ${hasTouch ? 'a thumb' : 'a mouse'}`, async () => {
+      const options = hasTouch ? { hasTouch, isMobile: true, viewport: PHONE } : {};
+      await withPage('article/hello', options, async (page) => {
+        await openForm(mainForm(page));
+        const small = await page.locator('gailou-comments').evaluate((node, wanted) => {
+          const all = node.shadowRoot.querySelectorAll('button, input, select, textarea, .head a');
+          return [...all].flatMap((control) => {
+            const { height } = control.getBoundingClientRect();
+            return control.checkVisibility() && height < wanted - 0.5
+              ? [`${height} ${control.outerHTML.slice(0, 80)}`]
+              : [];
+          });
+        }, least);
+        assert.deepEqual(small, []);
+      });
+    });
+  }
+
+  test('paragraphs have their own direction, wide code can be scrolled by keys', async () => {
+    const subject = newSubject();
+    const text = 'مرحبا بالعالم\n\nand on\n\n```\nlet code;\n```';
+    await postComment(subject, text, await guestToken());
+    await listWithRoots(subject, 1);
+    await withPage(subject, {}, async (page) => {
+      await comments(page).first().waitFor();
+      const body = page.locator('.body').first();
+      const directions = await body
+        .locator('p')
+        .evaluateAll((all) => all.map((node) => getComputedStyle(node).direction));
+      assert.deepEqual(directions, ['rtl', 'ltr']);
+      assert.equal(await body.locator('pre').evaluate((node) => node.tabIndex), 0);
+    });
+  });
+
   for (const subject of DEMO_SUBJECTS) {
+    test(`${subject} fits into 320 px`, async () => {
+      await withPage(subject, { viewport: { width: 320, height: 800 } }, async (page) => {
+        await openForm(mainForm(page));
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= 320, `${wide}`);
+      });
+    });
+
     test(`${subject} has no horizontal scroll on a phone`, async () => {
       await withPage(subject, { viewport: PHONE, lang: 'zh' }, async (page) => {
         await comments(page).first().waitFor();

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import { call, callUntil, newSubject, postComment } from './support/api.mjs';
+import { call, callUntil, memberToken, newSubject, postComment } from './support/api.mjs';
 import { newContext } from './support/browser.mjs';
 import { violations } from './support/console.mjs';
 import { BASE, NARROW, skipWithout } from './support/environment.mjs';
@@ -51,6 +51,26 @@ describe('account', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await assertVisible(form.getByText('Posting as Third name'), 'the form has the new name');
       const { id } = await authorOf(await postOnPage(page, newText('Third')));
       assert.equal(id, before.id);
+    });
+  });
+
+  test('guest who signs in keeps what they wrote, and is forgotten', async () => {
+    await withPage(newSubject(), {}, async (page) => {
+      const text = newText('As a guest');
+      const comment = await postOnPage(page, text);
+      const element = page.locator('gailou-comments');
+      const storedGuest = () =>
+        page.evaluate(() => Object.keys(localStorage).filter((key) => key.includes(':guest:')));
+      assert.equal((await storedGuest()).length, 1);
+      const token = memberToken('931', 'Ann of the site');
+      await element.evaluate((node, value) => node.setAttribute('token', value), token);
+      await assertVisible(element.getByText('as a guest is yours now'), 'it is said');
+      await assertVisible(comment.getByText('Ann of the site'), 'it is shown under the new name');
+      assert.deepEqual(await storedGuest(), []);
+      const { data } = await call('GET', `/v1/comments/${await idOf(comment)}`);
+      assert.deepEqual([data.author.id, data.author.guest, data.content], ['931', false, text]);
+      await assertVisible(mainForm(page).getByText('Ann of the site'), 'the reader is the member');
+      assert.deepEqual(await violations(page), []);
     });
   });
 

@@ -34,16 +34,17 @@ const CACHE_CATCH_UP_MS = 2_500;
 
 const ELEMENTS = new Set(
   (
-    'html head meta title link style body h1 h2 section div ol ul li article header footer strong ' +
+    'html head meta title link style body main h1 h2 section div ol ul li article header footer strong ' +
     'bdi span a time p script br em del code pre blockquote'
   ).split(' '),
 );
 const ATTRIBUTES = new Set(
-  'charset name content rel href class data-subject id aria-hidden dir datetime type start'.split(
+  'charset name content rel href hreflang lang class data-subject id role aria-label aria-hidden dir datetime type start'.split(
     ' ',
   ),
 );
-const SAFE_LINK = /^(https?:\/\/|mailto:|#comment-\d+$|\/t\/|\/v1\/subjects\/[^?#]+\/feed\.atom$)/i;
+const SAFE_LINK =
+  /^(https?:\/\/|mailto:|#comment-\d+$|\/t\/|\/write\/|\/v1\/subjects\/[^?#]+\/feed\.atom$)/i;
 
 /** Fetches the page until it is right: the first ones may come from a cache. */
 const htmlUntil = (path, isRight) =>
@@ -228,7 +229,7 @@ function collectShifts() {
 
 /** The layout shifts of a host's page while the element replaces the served comments. */
 async function takeOverShifts(subject, { lang, around, viewport }) {
-  const path = `/t/${subjectPath(subject)}?fragment=1`;
+  const path = `/t/${subjectPath(subject)}?fragment=1&lang=${lang}`;
   const { text: fragment } = await htmlUntil(path, (text) => text.includes('class="gailou"'));
   const body = hostPage(subject, fragment, { lang, around });
   const context = await newContext({ viewport: { ...viewport, height: TALL_PX } });
@@ -236,7 +237,7 @@ async function takeOverShifts(subject, { lang, around, viewport }) {
     await context.route('**/host', (route) => route.fulfill({ contentType: 'text/html', body }));
     await context.route('**/v1/subjects/**', async (route) => {
       // The browser paints the served comments in this time.
-      await sleep(400);
+      await sleep(1_500);
       await route.fallback();
     });
     await context.addInitScript(collectShifts);

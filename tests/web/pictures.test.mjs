@@ -9,6 +9,7 @@ import {
   commentWith,
   mainForm,
   newText,
+  openForm,
   postOnPage,
   withPage,
 } from './support/page.mjs';
@@ -20,6 +21,7 @@ const picture = (name) => ({ name, mimeType: 'image/png', buffer: Buffer.from(PN
 
 /** Chooses files by the button of a form. */
 async function choose(page, form, files) {
+  await openForm(form);
   const nameField = form.getByLabel('Your name');
   if (await nameField.isVisible()) await nameField.fill('Test guest');
   const chooser = page.waitForEvent('filechooser');
@@ -88,6 +90,7 @@ describe('pictures', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
   test('dropped picture is uploaded, and what is no picture is refused', async () => {
     await withPage(newSubject(), {}, async (page) => {
       const form = mainForm(page);
+      await openForm(form);
       await form.getByLabel('Your name').fill('Test guest');
       const drop = (name, type) =>
         form.evaluate(

@@ -1,31 +1,24 @@
 // The element on a page of another site than those that may write: it can be read, and who writes reads why not.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
 import { memberToken, newSubject, postComment } from './support/api.mjs';
 import { newContext } from './support/browser.mjs';
 import { BASE, skipWithout, WAIT_MS } from './support/environment.mjs';
+import { startSite } from './support/host-page.mjs';
 import { assertVisible, commentWith, mainForm, newText, sendForm } from './support/page.mjs';
 
-/** Serves a page with the element at a site that may not write; browsers find every `.localhost` on this machine. */
-async function startSite(subject) {
-  const script = `<script src="${BASE}/gailou.js" data-subject="${subject}" data-lang="en"></script>`;
-  const server = createServer((_, answer) =>
-    answer
-      .setHeader('content-type', 'text/html')
-      .end(`<!doctype html><title>A blog</title><body>${script}`),
+/** A site that may not write. */
+const startBlog = (subject) =>
+  startSite(
+    `<body><script src="${BASE}/gailou.js" data-subject="${subject}" data-lang="en"></script>`,
   );
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return { server, site: `http://blog.localhost:${server.address().port}` };
-}
 
 describe('site', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
   test('that may not write is named to the reader, who still reads', async () => {
     const [subject, text] = [newSubject(), newText('Readable')];
     await postComment(subject, text, memberToken('7', 'Ann'));
-    const { server, site } = await startSite(subject);
+    const { server, site } = await startBlog(subject);
     const context = await newContext();
     try {
       const page = await context.newPage();

@@ -407,6 +407,8 @@ fn cookies_of_the_origin_pass_where_readers_sign_in_and_nowhere_else() {
     check("POST", "/v1/auth/session", true);
     check("DELETE", "/v1/auth/session", true);
     check("POST", "/v1/auth/email/callback?token=t", true);
+    check("POST", "/v1/auth/passkeys/session", true);
+    check("GET", "/v1/auth/passkeys", false);
     check("GET", "/v1/auth/github?site=https://blog.example", true);
     check("GET", "/v1/auth/github/callback?code=c&state=s", true);
     check("GET", "/v1/auth/providers", false);

@@ -11,12 +11,15 @@ const FOLDERS = [
   'style', // the style sheets
   'dom', // nodes, and HTML that is safe to insert
   'api', // the HTTP contract: its shapes, its calls, its problems
-  'text', // the sentences for the reader, in each language
+  'building', // which floors of a conversation are drawn, and which stands inside which
+  'text', // the sentences for the reader, in English and Chinese
+  'languages', // the sentences in every other language, a file each
   'model', // what a thread knows without a document: comments, the reader, recent acts
   'account', // signing in, and what is the reader's own: name, mails, notifications, data
   'composer', // the forms that a reader writes in
   'comment', // one comment on the page, with everything that opens under it
   'thread', // the list of comments, and what keeps it up to date
+  'widgets', // the elements beside the comments: counts, the newest comments, the bell
   '.', // the custom element and the script tag
   'console', // the moderators' page: it uses the HTTP contract and safe HTML, and nothing of the element
 ];

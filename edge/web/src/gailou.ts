@@ -10,20 +10,50 @@
  * What the server rendered (`/t/article/hello?fragment=1`) may be inside the element, or before the
  * script tag. It is shown until the comments are loaded, and nothing moves when they are.
  *
- * Attributes: subject, api, lang (en, zh), theme (light, dark), sort, token, live ("off": without
- * the event stream); on the script tag the same names with `data-`. The property `token` takes a
- * token that the page fetches later. Events: `gailou:count`, `gailou:posted`, `gailou:sign-in`.
- * Colours and shapes: the custom properties --gailou-* in `style/base.css`.
+ * This file only puts the element where it belongs and loads the rest, `define.ts`, from beside itself. The files there
+ * have a hash in their names, so a browser that has them asks for nothing.
  *
- * It needs no framework and no inline code, so it works under a strict Content-Security-Policy.
+ * Beside the comments there are `<gailou-count subject>` (or `data-gailou-count` on any element), `<gailou-latest>` and
+ * `<gailou-bell>`.
+ *
+ * docs/embedding.md has the attributes, properties, methods, events and parts. It needs no framework and no inline code, so
+ * it works under a strict Content-Security-Policy.
  */
 
-import { GailouComments } from './element.ts';
 import { mount } from './mount.ts';
-import { SCRIPT } from './script.ts';
+import { preloadFirstPage } from './preload.ts';
+import { matchLanguage } from './text/match-language.ts';
 
-// A page may have the script once for every thread it shows.
-if (!customElements.get('gailou-comments')) {
-  customElements.define('gailou-comments', GailouComments);
+/** The file with the element, and those with its texts by their language, as the build names them. */
+declare const ELEMENT_FILE: string;
+declare const LANGUAGE_FILES: Readonly<Record<string, string | undefined>>;
+/** It names the file with the element itself, for a copy of this script that is older than the files. */
+const STABLE_FILE = './gailou/element.js';
+
+const { currentScript } = document;
+/** A module does not know its tag, and runs once for all of them. */
+const scripts =
+  currentScript instanceof HTMLScriptElement ? [currentScript] : findModuleScripts(document);
+const address = scripts[0]?.src;
+
+function findModuleScripts(page: Document): HTMLScriptElement[] {
+  const modules = [...page.querySelectorAll<HTMLScriptElement>('script[type="module"][src]')];
+  return modules.filter(({ src }) => new URL(src).pathname.endsWith('/gailou.js'));
 }
-mount(SCRIPT);
+
+/** A classic script of another origin has no address of its own for `import`. */
+const load = (file: string): Promise<unknown> => {
+  const url = address ? new URL(file, address).href : file;
+  return import(url);
+};
+
+load(ELEMENT_FILE).catch(() => load(STABLE_FILE));
+// Beside the element, so that it does not wait for its texts.
+const pageLanguage = scripts[0]?.dataset.lang || document.documentElement.lang;
+const languageFile = LANGUAGE_FILES[matchLanguage([pageLanguage, ...navigator.languages])];
+if (languageFile) load(languageFile).catch(() => undefined);
+
+const server = new URL(address || location.href).origin;
+const preload = (element: HTMLElement) => preloadFirstPage(element, server);
+for (const element of document.querySelectorAll<HTMLElement>('gailou-comments')) preload(element);
+for (const script of scripts) mount(script, server, preload);

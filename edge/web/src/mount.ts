@@ -1,24 +1,32 @@
 /** Puts an element where the script tag asks for one. */
 
-import { SCRIPT_ORIGIN } from './script.ts';
-import { SERVED_SELECTOR } from './thread/frame.ts';
+import { SERVED_SELECTOR } from './dom/served.ts';
 
-const PASSED_ATTRIBUTES = ['subject', 'lang', 'theme', 'sort', 'token', 'live'];
+const PASSED_ATTRIBUTES = ['subject', 'lang', 'theme', 'sort', 'token', 'live', 'loading', 'keys'];
 
 /**
  * Mounts the comments of `data-subject`: around what the server rendered of this subject, else
  * after the script tag, else at the end of the page. Without `data-subject` it does nothing.
+ * `onPlaced` gets the element when it is on the page.
  */
-export function mount(script: HTMLScriptElement | null): void {
-  if (!script?.dataset.subject) return;
+export function mount(
+  script: HTMLScriptElement,
+  server: string,
+  onPlaced: (element: HTMLElement) => void,
+): void {
+  if (!script.dataset.subject) return;
   const element = document.createElement('gailou-comments');
-  element.setAttribute('api', script.dataset.api || SCRIPT_ORIGIN);
+  // Another script on the page may have defined the element, for another server.
+  element.setAttribute('api', script.dataset.api || server);
   for (const name of PASSED_ATTRIBUTES) {
     const value = script.dataset[name];
     if (value) element.setAttribute(name, value);
   }
   const isInHead = document.head.contains(script);
-  const place = () => placeElement(element, script, isInHead);
+  const place = () => {
+    placeElement(element, script, isInHead);
+    onPlaced(element);
+  };
   if (document.body && !isInHead) place();
   else document.addEventListener('DOMContentLoaded', place);
 }

@@ -1,8 +1,7 @@
-/** The script tag that loads this file, and the server it came from. */
+/** The server of elements that name none: where this file came from. */
+export let SCRIPT_ORIGIN: string = new URL(import.meta.url).origin;
 
-const current = document.currentScript;
-
-export const SCRIPT: HTMLScriptElement | null =
-  current instanceof HTMLScriptElement ? current : null;
-
-export const SCRIPT_ORIGIN: string = SCRIPT?.src ? new URL(SCRIPT.src).origin : location.origin;
+/** For a page that has the element from elsewhere: in a bundle of its own, for example. Without a slash at the end. */
+export function setServer(address: string): void {
+  SCRIPT_ORIGIN = address.replace(/\/$/, '');
+}

@@ -127,6 +127,7 @@ fn describe(operation: &Operation) -> String {
         Operation::DeleteExpired => "the deletion of expired rows".to_owned(),
         Operation::Standing { member, .. } => format!("what is said of member {member}"),
         Operation::Erasure { member, .. } => format!("the erasure of member {member}"),
+        Operation::Merge { guest, .. } => format!("the merge of guest {guest}"),
         Operation::DeleteEditHistory { .. } => "the deletion of old texts".to_owned(),
     }
 }

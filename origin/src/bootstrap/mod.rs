@@ -44,7 +44,7 @@ use crate::jobs::index_comments::IndexMetrics;
 use crate::jobs::notify::EventNotifier;
 use crate::jobs::push::{PushMetrics, Pusher};
 use crate::jobs::{
-    deliver_webhooks, erase_members, follow_change_feed, follow_erasures, follow_standings, index_comments,
+    deliver_webhooks, end_members, follow_change_feed, follow_erasures, follow_standings, index_comments,
     keep_refused_texts, notify, push, rank_again, send_mails, share_read_counts, sweep, sweep_media,
 };
 use crate::ports::accounts::Accounts as _;
@@ -228,7 +228,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         if !error.is_away() {
             return Err(error.into());
         }
-        // The tokens of erased members are refused, and their texts left out, by what a copy knows.
+        // The tokens of erased and merged members are refused, and what is erased is left out, by what a copy knows.
         state.erased_members.read_copy(&*state.tables).await.with_context(|| format!("who is erased: {error}"))?;
     }
     let process = Process {
@@ -323,7 +323,7 @@ impl Process {
         if state.role.runs_jobs() {
             self.spawn(sweep::run(Arc::downgrade(state)));
             self.spawn(sweep_media::run(Arc::downgrade(state)));
-            self.spawn(erase_members::run(Arc::downgrade(state)));
+            self.spawn(end_members::run(Arc::downgrade(state)));
             self.start_notifying();
             let sender = Arc::new(WebhookClient::new(state.config.webhooks.allow_private));
             self.spawn(deliver_webhooks::run(Arc::downgrade(state), sender));

@@ -267,9 +267,13 @@ async fn wait_for_stop(mut stop: watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
+/// The library of passkeys logs each wrong answer of a stranger as an error; the service says which ones matter.
+const LIBRARY_LEVELS: &str = "webauthn_rs=off,webauthn_rs_core=off";
+
 /// Runs `work` with logs of this level (`RUST_LOG` changes it) on standard error.
 fn in_runtime(level: &str, work: impl Future<Output = anyhow::Result<u8>>) -> u8 {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let filter =
+        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("{level},{LIBRARY_LEVELS}")));
     let colours = io::IsTerminal::is_terminal(&io::stderr());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colours).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

@@ -15,7 +15,7 @@ const MAX_PROVIDERS: usize = 16;
 /// Longest id of a provider.
 const MAX_PROVIDER_ID_BYTES: usize = 32;
 /// Ids that addresses of sign-in have for themselves.
-const OWN_IDS: [&str; 4] = ["email", "admin", "providers", "session"];
+const OWN_IDS: [&str; 5] = ["email", "admin", "providers", "session", "passkeys"];
 const GITHUB_URL: &str = "https://github.com";
 const GITHUB_API_URL: &str = "https://api.github.com";
 
@@ -127,7 +127,7 @@ pub(super) fn check(providers: &[ProviderSettings]) -> Result<(), ConfigError> {
 fn provider_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     parse(
         deserializer,
-        "1 to 32 lower-case letters, digits and -, and none of email, admin, providers and session",
+        "1 to 32 lower-case letters, digits and -, and none of email, admin, providers, session and passkeys",
         |id| {
             let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
             let is_id =

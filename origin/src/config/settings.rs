@@ -33,8 +33,8 @@ pub(super) struct Settings {
     /// all readers behind a proxy count as one.
     pub(super) trusted_proxies: TrustedProxies,
     /// The address that readers reach this installation at, without a path, such as `https://comments.example.com`: that of
-    /// the Worker, where there is one. Mails and providers of accounts lead back to it. Without it, the address that the
-    /// program listens on, which serves readers on this machine alone.
+    /// the Worker, where there is one. Mails and providers of accounts lead back to it, and passkeys belong to its host.
+    /// Without it, the address that the program listens on, which serves readers on this machine alone.
     #[serde(deserialize_with = "public_url")]
     pub(super) public_url: Option<String>,
     /// Signs cursors, 32 bytes or more. Without it, the installation makes its own at the first start.

@@ -1,6 +1,7 @@
-//! Erased members: what is removed from the rows that they wrote, and from those that name them.
+//! The ends of members: who is erased, and which guests have become members; and what is removed from the rows that
+//! an erased member wrote, and from those that name them.
 //!
-//! Pure: who is erased is decided elsewhere. An erased comment stays as a tombstone: its place, its id and
+//! Pure: who is erased or merged is decided elsewhere. An erased comment stays as a tombstone: its place, its id and
 //! the number of its author remain, so that threads and counts stay as they are.
 
 use gailou_shared::id::MemberId;
@@ -8,12 +9,14 @@ use gailou_shared::wire::CommentState;
 
 use crate::domain::row::{CommentRow, NewCommentRow};
 
-/// A member who is erased.
+/// The end of a member: their tokens are refused from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ErasedMember {
-    /// When the erasure was requested, Unix milliseconds.
+pub struct MemberEnd {
+    /// When it was requested, Unix milliseconds.
     pub at: u64,
     pub member: MemberId,
+    /// The member that a guest has become; `None`: they are erased.
+    pub heir: Option<MemberId>,
 }
 
 impl CommentRow {

@@ -6,7 +6,7 @@
 use gailou_shared::id::{AuditId, CommentId, MemberId, Slot, SubjectKey, WebhookId};
 use gailou_shared::path::Mode;
 use gailou_shared::walk::Snapshot;
-use gailou_shared::wire::{CommentState, MemberRef, Reaction, ReviewReason, SubjectState};
+use gailou_shared::wire::{Author, CommentState, MemberRef, Reaction, ReviewReason, SubjectState};
 use gailou_shared::word_filter::Term;
 
 use crate::domain::audit::AuditEntry;
@@ -99,6 +99,11 @@ pub enum Operation {
         step: ErasureStep,
         audit: Option<AuditEntry>,
     },
+    /// A step in the merge of a guest into a member, beside the changes of single comments.
+    Merge {
+        guest: MemberId,
+        step: MergeStep,
+    },
 }
 
 impl Operation {
@@ -117,7 +122,8 @@ impl Operation {
             | Self::MemberName { .. }
             | Self::DeleteExpired
             | Self::DeleteEditHistory { .. }
-            | Self::Erasure { .. } => Slot::FIRST,
+            | Self::Erasure { .. }
+            | Self::Merge { .. } => Slot::FIRST,
         }
     }
 }
@@ -138,6 +144,18 @@ pub enum ErasureStep {
     /// Overwrites their last known name, and what is said of them.
     Name,
     /// Remembers that nothing is left of them.
+    Finish,
+}
+
+/// A step in the merge of a guest into a member. Each may be repeated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MergeStep {
+    /// Remembers which member the guest has become, and how what they wrote is signed from now on. A guest who is
+    /// another member already stays so: [`OperationOutcome::Conflict`].
+    Begin(Box<Author>),
+    /// Removes from the guest's history what is not the guest's any more.
+    History,
+    /// Remembers that nothing is left of the guest.
     Finish,
 }
 
@@ -201,9 +219,24 @@ pub enum CommentChange {
         member: MemberId,
         is_shown: bool,
     },
+    /// Gives it another author, while it is of the member `from`; else nothing changes.
+    Transfer {
+        from: MemberId,
+        to: Box<Author>,
+    },
+    /// Names another member instead of `from`: in its mentions, and where it answers them.
+    Rename {
+        from: MemberId,
+        to: MemberRef,
+    },
 }
 
 impl CommentChange {
+    /// Whether what moderators decided before it can be undone as if it had not been.
+    pub(crate) fn keeps_decisions(&self) -> bool {
+        matches!(self, Self::Transfer { .. } | Self::Rename { .. })
+    }
+
     /// What the change is as an event; `None` for one that nothing is notified of. `was_waiting`: a moderator was to decide.
     pub(crate) fn event_kind(&self, was_waiting: bool) -> Option<EventKind> {
         let decision = match self {
@@ -222,7 +255,9 @@ impl CommentChange {
             | Self::Pin(_)
             | Self::Erase
             | Self::DropMedia
-            | Self::Forget { .. } => return None,
+            | Self::Forget { .. }
+            | Self::Transfer { .. }
+            | Self::Rename { .. } => return None,
         };
         Some(EventKind::Decided(decision))
     }

@@ -10,6 +10,7 @@ use gailou_shared::id::MemberId;
 use gailou_shared::token::Role;
 use hmac::{Hmac, Mac as _};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::email_address::EmailAddress;
@@ -44,7 +45,7 @@ pub fn identity_digest(provider: &str, subject: &str) -> SignInDigest {
     parts.chain_update(subject).finalize().into()
 }
 
-/// What an address signs in that is opened once.
+/// What can be used once: an address that signs in, or a challenge that a passkey answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SignInLink {
@@ -62,6 +63,10 @@ pub enum SignInLink {
     Code { account: MemberId, site: String, expires_at: u64 },
     /// The installation's own administrator.
     Admin,
+    /// The answer adds a passkey to this account, until `expires_at`. What it has to be is in `state`.
+    PasskeyRegistration { account: MemberId, state: Value, expires_at: u64 },
+    /// The answer signs in the account of the passkey that gives it, until `expires_at`.
+    PasskeySignIn { state: Value, expires_at: u64 },
 }
 
 /// A browser or an app that is signed in.
@@ -194,6 +199,11 @@ impl SignInKey {
         self.digest("link", secret.as_bytes())
     }
 
+    /// What is stored of a challenge that a passkey answers once.
+    pub fn challenge_digest(&self, challenge: &str) -> SignInDigest {
+        self.digest("challenge", challenge.as_bytes())
+    }
+
     /// The PKCE verifier of a visit, which the provider learns at its end (RFC 7636: 43 characters).
     pub fn pkce_verifier(&self, state: &str) -> String {
         URL_SAFE_NO_PAD.encode(self.digest("pkce", state.as_bytes()))
@@ -225,7 +235,7 @@ impl SignInLink {
     pub fn email(&self) -> Option<EmailAddress> {
         match self {
             Self::Email { email, .. } => EmailAddress::parse(email),
-            Self::Admin | Self::Code { .. } => None,
+            Self::Admin | Self::Code { .. } | Self::PasskeyRegistration { .. } | Self::PasskeySignIn { .. } => None,
         }
     }
 }
@@ -277,6 +287,7 @@ mod tests {
         let digests = [
             one.link_digest(text),
             other.link_digest(text),
+            one.challenge_digest(text),
             one.token_digest(&token(1, 1)),
             one.token_digest(&token(2, 1)),
             identity_digest("a", text),

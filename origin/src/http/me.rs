@@ -26,13 +26,13 @@ use crate::http::extract::{
     AuthenticatedMember, CountedRead, Edits, Erasures, JsonBody, LimitedMember, QueryParameters, RequestClient,
     UnreadBody,
 };
-use crate::http::openapi::bodies::{MemberData, ProfileChanges};
+use crate::http::openapi::bodies::{GuestMerge, MemberData, ProfileChanges};
 use crate::http::openapi::responses::{BodyRefusals, MemberRefusals, NameRejected};
 use crate::http::openapi::{examples, parameters};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::profile::ProfilePatch;
-use crate::service::{member, member_data, profile};
+use crate::service::{member, member_data, merge, profile};
 use crate::state::AppState;
 
 /// The member of the token.
@@ -78,6 +78,32 @@ pub(super) async fn change_profile(
 ) -> Result<([(HeaderName, HeaderValue); 1], Json<OwnProfile>), Refusal> {
     let patch = parse_profile(&body).map_err(Refusal::fields)?;
     Ok(([(header::CACHE_CONTROL, PRIVATE_CACHING)], Json(profile::change(&app, &member, patch).await?)))
+}
+
+/// Make what a guest wrote the reader's.
+///
+/// The guest's comments and reactions are the member's from then on, and the guest's token is refused. Of some thousand
+/// comments the last are moved in the seconds after the answer. Doing it again changes nothing.
+#[utoipa::path(
+    post, path = "/v1/me/merge", tag = "me",
+    request_body(content = GuestMerge, examples(
+        ("guest" = (value = json!({"guest_token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI…"}))),
+    )),
+    responses((status = 200, description = "The member.", body = OwnProfile), MemberRefusals, BodyRefusals),
+    security(("bearer" = [])),
+)]
+pub(super) async fn merge_guest(
+    State(app): State<Arc<AppState>>,
+    LimitedMember { member, .. }: LimitedMember<Edits>,
+    JsonBody(body): JsonBody,
+) -> Result<([(HeaderName, HeaderValue); 1], Json<OwnProfile>), Refusal> {
+    let fields = parse_object(&body).map_err(Refusal::fields)?;
+    let token = match fields.get("guest_token") {
+        Some(Value::String(token)) => token,
+        Some(_) => return Err(Refusal::field("guest_token", "must be a text")),
+        None => return Err(Refusal::field("guest_token", "is missing")),
+    };
+    Ok(([(header::CACHE_CONTROL, PRIVATE_CACHING)], Json(merge::merge(&app, &member, token).await?)))
 }
 
 /// Longest language tag, in bytes (RFC 5646, section 4.4.1).
@@ -191,7 +217,7 @@ pub(super) async fn export_member(
     responses((status = 204, description = "The member is erased."), MemberRefusals),
     security(("bearer" = [])),
 )]
-pub(super) async fn erase_member(
+pub(super) async fn erase_self(
     State(app): State<Arc<AppState>>,
     LimitedMember { member, .. }: LimitedMember<Erasures>,
     _: UnreadBody,

@@ -80,6 +80,15 @@ impl Refusal {
         Self::new(Code::BodyTooLarge, detail)
     }
 
+    pub(super) const fn code(&self) -> Code {
+        self.code
+    }
+
+    /// What is wrong, for who has sent it.
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// The request did not come through the edge, and has to.
     pub(super) fn not_from_the_edge() -> Self {
         Self::new(Code::Forbidden, "requests must come through the edge")
@@ -172,7 +181,7 @@ impl From<&ServiceError> for Refusal {
             ServiceError::Forbidden(_) => Code::Forbidden,
             ServiceError::Muted(_) => Code::Muted,
             ServiceError::SiteNotAllowed(_) => Code::SiteNotAllowed,
-            ServiceError::VisitOver | ServiceError::SignInAgain => Code::TokenInvalid,
+            ServiceError::VisitOver | ServiceError::SignInAgain | ServiceError::PasskeyRefused => Code::TokenInvalid,
             ServiceError::GuestsNotAllowed(_) => Code::GuestsNotAllowed,
             ServiceError::LevelTooLow(_) => Code::LevelTooLow,
             ServiceError::SubjectClosed => Code::SubjectClosed,

@@ -3,6 +3,7 @@
 #[cfg(feature = "cluster")]
 pub mod deliver_outboxes;
 pub mod deliver_webhooks;
+pub mod end_members;
 pub mod erase_members;
 #[cfg(feature = "cluster")]
 pub mod finish_moves;

@@ -4,14 +4,12 @@
 
 use gailou_shared::cache_tags::{CacheTags, TaggedComment};
 use gailou_shared::id::{CommentId, subject_tag};
-use gailou_shared::wire::{
-    Comment, CommentContext, CommentPage, CommentTree, CountsBySubject, DataEnvelope, Subject, SubjectRef,
-};
+use gailou_shared::wire::{Comment, CommentContext, CommentPage, CommentTree, CountsBySubject, DataEnvelope, Subject};
 
 /// An answer that every reader shares.
 pub trait Tagged {
-    /// Calls `visit` with every comment it shows.
-    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment));
+    /// Calls `visit` with every comment it shows, also with those that others quote.
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>));
 
     /// The version of the subject it is about; 0 where it did not read that.
     fn version(&self) -> u64 {
@@ -19,40 +17,51 @@ pub trait Tagged {
     }
 }
 
+/// A comment that an answer shows.
+#[derive(Debug, Clone, Copy)]
+pub struct ShownComment<'a> {
+    /// Type and key of its subject.
+    subject: (&'a str, &'a str),
+    id: CommentId,
+    /// Whose author it names as answered.
+    parent_id: Option<CommentId>,
+    version: u64,
+}
+
 /// The tags of an answer, also of the comments whose authors are named as answered; `None` when there
 /// are too many.
 pub fn cache_tags(answer: &impl Tagged) -> Option<CacheTags> {
     let mut comments = Vec::new();
     // Most answers are about one subject, whose number is computed once.
-    let mut last: Option<(&SubjectRef, u64)> = None;
-    answer.visit_comments(&mut |comment| {
-        let known = last.filter(|(subject, _)| **subject == comment.subject);
-        let (_, subject) = *last.insert(
-            known.unwrap_or_else(|| (&comment.subject, subject_tag(&comment.subject.r#type, &comment.subject.key))),
-        );
-        let ids = [Some(comment.id), comment.parent_id];
-        let tagged = |id: CommentId| TaggedComment { subject, id: id.get(), version: comment.version };
+    let mut last: Option<((&str, &str), u64)> = None;
+    answer.visit_shown(&mut |shown| {
+        let known = last.filter(|(subject, _)| *subject == shown.subject);
+        let (_, subject) =
+            *last.insert(known.unwrap_or_else(|| (shown.subject, subject_tag(shown.subject.0, shown.subject.1))));
+        let ids = [Some(shown.id), shown.parent_id];
+        let tagged = |id: CommentId| TaggedComment { subject, id: id.get(), version: shown.version };
         comments.extend(ids.into_iter().flatten().map(tagged));
     });
     CacheTags::new(comments)
 }
 
 impl Tagged for Comment {
-    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
-        visit(self);
-        self.top_replies.iter().for_each(|replies| replies.visit_comments(visit));
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
+        let subject = (&*self.subject.r#type, &*self.subject.key);
+        visit(ShownComment { subject, id: self.id, parent_id: self.parent_id, version: self.version });
+        self.top_replies.iter().for_each(|replies| replies.visit_shown(visit));
     }
 }
 
 impl Tagged for Vec<Comment> {
-    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
-        self.iter().for_each(|comment| comment.visit_comments(visit));
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
+        self.iter().for_each(|comment| comment.visit_shown(visit));
     }
 }
 
 impl Tagged for Subject {
-    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
-        self.pinned.visit_comments(visit);
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
+        self.pinned.visit_shown(visit);
     }
 
     fn version(&self) -> u64 {
@@ -61,9 +70,14 @@ impl Tagged for Subject {
 }
 
 impl Tagged for CommentPage {
-    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
-        self.data.visit_comments(visit);
-        self.subject.iter().for_each(|subject| subject.visit_comments(visit));
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
+        self.data.visit_shown(visit);
+        let Some(subject) = &self.subject else { return };
+        subject.visit_shown(visit);
+        for (id, floor) in self.floors.iter().flatten() {
+            let subject = (&*subject.r#type, &*subject.key);
+            visit(ShownComment { subject, id: *id, parent_id: None, version: floor.version });
+        }
     }
 
     fn version(&self) -> u64 {
@@ -72,18 +86,18 @@ impl Tagged for CommentPage {
 }
 
 impl Tagged for CommentTree {
-    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
-        self.comment.visit_comments(visit);
-        self.children.iter().for_each(|child| child.visit_comments(visit));
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
+        self.comment.visit_shown(visit);
+        self.children.iter().for_each(|child| child.visit_shown(visit));
     }
 }
 
 impl Tagged for CommentContext {
-    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
-        self.ancestors.visit_comments(visit);
-        self.comment.visit_comments(visit);
-        self.siblings.visit_comments(visit);
-        self.root_page.visit_comments(visit);
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
+        self.ancestors.visit_shown(visit);
+        self.comment.visit_shown(visit);
+        self.siblings.visit_shown(visit);
+        self.root_page.visit_shown(visit);
     }
 
     fn version(&self) -> u64 {
@@ -91,13 +105,25 @@ impl Tagged for CommentContext {
     }
 }
 
+/// A comment's chain, with the page of its replies.
+impl Tagged for (Vec<Comment>, CommentPage) {
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
+        self.0.visit_shown(visit);
+        self.1.visit_shown(visit);
+    }
+
+    fn version(&self) -> u64 {
+        self.1.version()
+    }
+}
+
 impl Tagged for CountsBySubject {
-    fn visit_comments<'a>(&'a self, _: &mut dyn FnMut(&'a Comment)) {}
+    fn visit_shown<'a>(&'a self, _: &mut dyn FnMut(ShownComment<'a>)) {}
 }
 
 impl<T: Tagged> Tagged for DataEnvelope<T> {
-    fn visit_comments<'a>(&'a self, visit: &mut dyn FnMut(&'a Comment)) {
-        self.data.visit_comments(visit);
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
+        self.data.visit_shown(visit);
     }
 
     fn version(&self) -> u64 {

@@ -84,6 +84,9 @@ pub enum ServiceError {
     /// A refresh token that is none, or of what has ended.
     #[error("you are signed in no more; sign in again")]
     SignInAgain,
+    /// A passkey that is none of this installation's, or an answer to no challenge that is open.
+    #[error("this passkey does not sign in here, or it took too long; try again, or sign in in another way")]
+    PasskeyRefused,
     #[error(transparent)]
     RateLimited(#[from] RateLimited),
     #[error(transparent)]

@@ -84,6 +84,7 @@ pub(super) async fn page_of_ids(
         data,
         page: PageInfo { next, has_more, sort: Sort::New, epoch: epoch.to_string() },
         subject: None,
+        floors: None,
     })
 }
 

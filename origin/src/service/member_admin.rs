@@ -167,7 +167,8 @@ async fn describe(app: &AppState, id: MemberId, account: Option<&Account>) -> Se
     let standing = standings.pop().map(|(_, standing)| standing).unwrap_or_default();
     let MemberSummary { counts, mut names, newest } = summary;
     let rows = app.store.read_comments(&newest).await?;
-    let rows = newest.iter().filter_map(|id| rows.get(id));
+    // A history may have comments that are another member's by now.
+    let rows = newest.iter().filter_map(|id| rows.get(id)).filter(|row| row.author.id == id);
     // A comment whose type is not configured any more is left out.
     let last = rows.filter_map(|row| Some(comment_view::for_author(row, threading_around(app, row).ok()?)));
     let last: Vec<Comment> = last.collect();

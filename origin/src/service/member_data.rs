@@ -220,11 +220,11 @@ impl MemberExport {
         }))
     }
 
-    /// A history may name a comment before it has a row.
+    /// A history may name a comment before it has a row, and one that is another member's by now.
     async fn read_comments(&self, ids: &[CommentId]) -> ServiceResult<Vec<ExportedMemberComment>> {
         let rows = self.app.tables.read_comments(ids).await?;
         let mut comments = Vec::with_capacity(rows.len());
-        for row in ids.iter().filter_map(|id| rows.get(id)) {
+        for row in ids.iter().filter_map(|id| rows.get(id)).filter(|row| row.author.id == self.member.id) {
             let OtherTexts { original_text, earlier } = self.app.tables.read_other_texts(row.id()).await?;
             let text = |text: EarlierText| ExportedText { content: text.content, replaced_at: text.replaced_at };
             comments.push(ExportedMemberComment {

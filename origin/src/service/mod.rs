@@ -5,6 +5,7 @@
 
 mod account;
 mod answer_rows;
+pub mod bulk_changes;
 mod error;
 
 pub mod audit_log;
@@ -26,12 +27,14 @@ pub mod media;
 pub mod member;
 pub mod member_admin;
 pub mod member_data;
+pub mod merge;
 pub mod moderate;
 pub mod notifications;
 pub mod page;
 pub mod preview;
 pub mod profile;
 pub mod publish;
+mod quoted_floors;
 pub mod react;
 mod readable_text;
 mod refused;

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use gailou_shared::cursor::{Cursor, CursorList, WalkPosition};
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::limits;
-use gailou_shared::path::Threading;
+use gailou_shared::path::{Mode, Threading};
 use gailou_shared::rank::Sort;
 use gailou_shared::walk::{ListWalk, Snapshot, WalkNeed, WalkedPage};
 use gailou_shared::wire::{Comment, CommentPage, PageInfo, SubjectState};
@@ -16,6 +16,7 @@ use crate::domain::row::{CommentList, CommentRow, FloorRange, SubjectRow};
 use crate::ports::journal::JournalError;
 use crate::ports::store::StoreError;
 use crate::service::answer_rows::AnswerRows;
+use crate::service::quoted_floors::Quoting;
 use crate::service::subject::SubjectAudience;
 use crate::service::{ServiceError, ServiceResult, comment_view, subject};
 use crate::state::AppState;
@@ -79,7 +80,7 @@ async fn roots_page(
     if subject.state == SubjectState::Hidden && audience == SubjectAudience::EveryReader {
         let page = PageInfo { next: None, has_more: false, sort: query.sort, epoch: subject.version.to_string() };
         let subject = Some(subject::subject_view(&subject, threading, &HashMap::new()));
-        return Ok(CommentPage { data: vec![], page, subject });
+        return Ok(CommentPage { data: vec![], page, subject, floors: None });
     }
     let list = CommentList::Roots(key.clone());
     let walked = walk(app, CursorList::roots(key), &list, query, &subject, first).await?;
@@ -87,11 +88,14 @@ async fn roots_page(
     let top = top_replies(app, ids).await?;
     let groups: Vec<Vec<_>> =
         ids.iter().map(|id| [id].into_iter().chain(top.get(id).into_iter().flatten()).copied().collect()).collect();
-    let AnswerRows { rows, shown } = AnswerRows::read(app, &subject.pinned, &groups, MAX_COMMENT_BYTES).await?;
+    let AnswerRows { rows, shown } =
+        AnswerRows::read(app, &subject.pinned, &groups, max_comment_bytes(threading)).await?;
     let data =
         listed(&ids[..shown], &rows).map(|row| with_replies(row, top.get(&row.id()), &rows, threading)).collect();
+    let subject = subject::subject_view(&subject, threading, &rows);
+    let (quoting, shown) = Quoting::of(app, threading, &subject, data, &ids[..shown]).await?;
     let page = walked.finish(app, &list, shown).await?;
-    Ok(CommentPage { data, page, subject: Some(subject::subject_view(&subject, threading, &rows)) })
+    Ok(CommentPage { data: quoting.comments, page, subject: Some(subject), floors: quoting.floors })
 }
 
 /// A page of the descendants of a comment, flat.
@@ -117,10 +121,21 @@ async fn replies_page(
     let walked = walk(app, CursorList::Replies(top.id()), &list, query, &subject, first).await?;
     let ids = walked.page.ids();
     let groups: Vec<_> = ids.iter().map(|id| vec![*id]).collect();
-    let AnswerRows { rows, shown } = AnswerRows::read(app, &subject.pinned, &groups, MAX_COMMENT_BYTES).await?;
+    let AnswerRows { rows, shown } =
+        AnswerRows::read(app, &subject.pinned, &groups, max_comment_bytes(threading)).await?;
     let data = listed(&ids[..shown], &rows).map(|row| comment_view::for_every_reader(row, threading)).collect();
+    let subject = subject::subject_view(&subject, threading, &rows);
+    let (quoting, shown) = Quoting::of(app, threading, &subject, data, &ids[..shown]).await?;
     let page = walked.finish(app, &list, shown).await?;
-    Ok(CommentPage { data, page, subject: Some(subject::subject_view(&subject, threading, &rows)) })
+    Ok(CommentPage { data: quoting.comments, page, subject: Some(subject), floors: quoting.floors })
+}
+
+/// What the comments of a page may take beside the floors that they quote.
+const fn max_comment_bytes(threading: Threading) -> usize {
+    match threading.mode {
+        Mode::Building => MAX_COMMENT_BYTES - limits::MAX_QUOTED_BYTES,
+        _ => MAX_COMMENT_BYTES,
+    }
 }
 
 /// The best replies of each root: the beginning of its list of replies in `hot` order.

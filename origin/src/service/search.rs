@@ -123,7 +123,7 @@ async fn walk(
         app.cursor_key.encode(&Cursor { list, sort: Sort::New, epoch, at: WalkPosition::After(last.get()) })
     });
     let info = PageInfo { next, has_more, sort: Sort::New, epoch: epoch.to_string() };
-    Ok(CommentPage { data: page.data, page: info, subject: None })
+    Ok(CommentPage { data: page.data, page: info, subject: None, floors: None })
 }
 
 fn index_filter(search: &CommentSearch, visible_only: bool, below: Option<CommentId>) -> SearchFilter {

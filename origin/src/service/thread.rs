@@ -55,6 +55,14 @@ pub async fn list_ancestors(app: &AppState, row: &CommentRow) -> ServiceResult<V
     chain(app, row, limits::MAX_LIST_BYTES - MAX_ENVELOPE_BYTES).await
 }
 
+/// The chain from the root to the comment, as far as a page can hold it beside others.
+///
+/// # Errors
+/// The store's.
+pub async fn list_context_chain(app: &AppState, row: &CommentRow) -> ServiceResult<Vec<Comment>> {
+    chain(app, row, MAX_CONTEXT_CHAIN_BYTES).await
+}
+
 /// The chain within `max_bytes`: the root, and as many comments up from the last one as fit. What is left
 /// out between them is missing from the chain, not from any comment's `path`.
 async fn chain(app: &AppState, row: &CommentRow, max_bytes: usize) -> ServiceResult<Vec<Comment>> {

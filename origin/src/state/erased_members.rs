@@ -1,31 +1,34 @@
 //! Who is erased, in memory: the tokens of these members are refused, and no answer shows what they wrote
-//! or were called.
+//! or were called. And which guests have become members: their tokens are refused too.
 //!
-//! [`crate::jobs::follow_erasures`] reads the tables twice a second, so an erasure is in force everywhere
-//! within a second. A member stays erased for ever: 16 to 32 bytes each, some 30 MB for a million.
+//! [`crate::jobs::follow_erasures`] reads the tables twice a second, so an erasure or a merge is in force everywhere
+//! within a second. A member stays erased for ever: 16 to 32 bytes each, some 30 MB for a million; twice as much for a
+//! guest.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use gailou_shared::id::MemberId;
 use gailou_shared::wire::MemberRef;
 use parking_lot::{Mutex, RwLock};
 
-use crate::domain::erasure::ErasedMember;
+use crate::domain::erasure::MemberEnd;
 use crate::domain::operation::Operation;
 use crate::domain::row::{CommentRow, NewCommentRow};
 use crate::ports::store::{ErasureReader, Result};
 
-/// Erased members that are read at once.
+/// Erased and merged members that are read at once.
 const ROWS_PER_READ: usize = 5_000;
-/// How much of what was read is read again, in milliseconds: an earlier erasure may be committed later.
+/// How much of what was read is read again, in milliseconds: an earlier one may be committed later.
 const LATE_COMMIT_MS: u64 = 60_000;
 
-/// The erased members.
+/// The erased members, and the merged guests.
 #[derive(Debug, Default)]
 pub struct ErasedMembers {
     members: RwLock<HashSet<MemberId>>,
-    /// The last erasure that was read.
-    last: Mutex<Option<ErasedMember>>,
+    /// The guests who have become members.
+    heirs: RwLock<HashMap<MemberId, MemberId>>,
+    /// The last erasure or merge that was read.
+    last: Mutex<Option<MemberEnd>>,
 }
 
 impl ErasedMembers {
@@ -44,17 +47,33 @@ impl ErasedMembers {
         self.members.write().insert(member);
     }
 
-    /// Reads the erasures since the last call.
+    /// The member that a guest has become; `None` for a guest who is one still.
+    pub fn heir_of(&self, guest: MemberId) -> Option<MemberId> {
+        self.heirs.read().get(&guest).copied()
+    }
+
+    /// Adds a guest whom this process has merged into a member.
+    pub fn add_heir(&self, guest: MemberId, heir: MemberId) {
+        self.heirs.write().insert(guest, heir);
+    }
+
+    fn extend(&self, ends: &[MemberEnd]) {
+        let (merged, erased): (Vec<&MemberEnd>, Vec<_>) = ends.iter().partition(|end| end.heir.is_some());
+        self.members.write().extend(erased.into_iter().map(|end| end.member));
+        self.heirs.write().extend(merged.into_iter().filter_map(|end| Some((end.member, end.heir?))));
+    }
+
+    /// Reads the erasures and merges since the last call.
     ///
     /// # Errors
     /// When the tables do not answer.
     pub async fn follow(&self, tables: &(impl ErasureReader + ?Sized)) -> Result<()> {
         let before = *self.last.lock();
-        let first = |last: ErasedMember| ErasedMember { at: last.at.saturating_sub(LATE_COMMIT_MS), ..last };
+        let first = |last: MemberEnd| MemberEnd { at: last.at.saturating_sub(LATE_COMMIT_MS), ..last };
         let mut after = before.map(first);
         loop {
-            let rows = tables.list_erased(after, ROWS_PER_READ).await?;
-            self.members.write().extend(rows.iter().map(|row| row.member));
+            let rows = tables.list_member_ends(after, ROWS_PER_READ).await?;
+            self.extend(&rows);
             after = rows.last().copied().or(after);
             if rows.len() < ROWS_PER_READ {
                 *self.last.lock() = after.max(before);
@@ -63,15 +82,15 @@ impl ErasedMembers {
         }
     }
 
-    /// Reads all erasures that a copy knows of; [`ErasedMembers::follow`] begins at the first one all the same.
+    /// Reads all erasures and merges that a copy knows of; [`ErasedMembers::follow`] begins at the first one all the same.
     ///
     /// # Errors
     /// When no copy can be read.
     pub async fn read_copy(&self, tables: &(impl ErasureReader + ?Sized)) -> Result<()> {
         let mut after = None;
         loop {
-            let rows = tables.list_erased_copy(after, ROWS_PER_READ).await?;
-            self.members.write().extend(rows.iter().map(|row| row.member));
+            let rows = tables.list_member_ends_copy(after, ROWS_PER_READ).await?;
+            self.extend(&rows);
             after = rows.last().copied();
             if rows.len() < ROWS_PER_READ {
                 return Ok(());
@@ -118,16 +137,17 @@ impl ErasedMembers {
 mod tests {
     use async_trait::async_trait;
     use gailou_shared::id::CommentId;
+    use gailou_shared::wire::Author;
 
     use super::*;
 
-    /// Erasures in any order.
+    /// Erasures and merges in any order.
     #[derive(Debug, Default)]
-    struct ScriptedErasures(Mutex<Vec<ErasedMember>>);
+    struct ScriptedErasures(Mutex<Vec<MemberEnd>>);
 
     #[async_trait]
     impl ErasureReader for ScriptedErasures {
-        async fn list_erased(&self, after: Option<ErasedMember>, count: usize) -> Result<Vec<ErasedMember>> {
+        async fn list_member_ends(&self, after: Option<MemberEnd>, count: usize) -> Result<Vec<MemberEnd>> {
             let mut rows = self.0.lock().clone();
             rows.sort_unstable();
             rows.retain(|row| after.is_none_or(|after| *row > after));
@@ -135,11 +155,19 @@ mod tests {
             Ok(rows)
         }
 
-        async fn list_unfinished_erasures(&self, _: usize) -> Result<Vec<ErasedMember>> {
+        async fn list_unfinished_ends(&self, _: usize) -> Result<Vec<MemberEnd>> {
             Ok(vec![])
         }
 
-        async fn list_not_erased(&self, _: &[CommentId]) -> Result<Vec<CommentId>> {
+        async fn read_heir(&self, _: MemberId) -> Result<Option<Author>> {
+            Ok(None)
+        }
+
+        async fn list_merged_guests(&self, _: MemberId) -> Result<Vec<MemberId>> {
+            Ok(vec![])
+        }
+
+        async fn list_not_erased(&self, _: MemberId, _: &[CommentId]) -> Result<Vec<CommentId>> {
             Ok(vec![])
         }
 
@@ -156,7 +184,7 @@ mod tests {
     async fn erasure_that_is_committed_late_is_followed() {
         let (tables, erased) = (ScriptedErasures::default(), ErasedMembers::default());
         let member = |number| MemberId::new(number).unwrap();
-        let commit = |at, number| tables.0.lock().push(ErasedMember { at, member: member(number) });
+        let commit = |at, number| tables.0.lock().push(MemberEnd { at, member: member(number), heir: None });
         (0..12_000).for_each(|n| commit(1_000 + n, n + 1));
         erased.follow(&tables).await.unwrap();
         assert!((1..=12_000).all(|n| erased.contains(member(n))) && !erased.contains(member(12_001)));
@@ -166,5 +194,10 @@ mod tests {
         commit(900_001, 10);
         erased.follow(&tables).await.unwrap();
         assert!([20_000, 30_000, 10].into_iter().all(|n| erased.contains(member(n))));
+        let (guest, heir) = (MemberId::guest(1), member(40_000));
+        tables.0.lock().push(MemberEnd { at: 900_002, member: guest, heir: Some(heir) });
+        erased.follow(&tables).await.unwrap();
+        assert_eq!((erased.heir_of(guest), erased.heir_of(heir)), (Some(heir), None));
+        assert!(!erased.contains(guest) && !erased.contains(heir), "neither is erased");
     }
 }

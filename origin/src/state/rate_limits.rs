@@ -30,6 +30,14 @@ const ONE_HOUR: Duration = Duration::from_secs(3_600);
 const ANSWER_POLICY: RatePolicy =
     RatePolicy { name: "answers", count: NonZeroU32::MIN, window: Duration::from_secs(2 * ALTCHA_LIFETIME_S) };
 
+/// Challenges of passkeys, whatever the settings are, because each is a row of about 1 kB until it is swept, 15 minutes
+/// later: at most 28,800 of a process, 29 MB.
+const PASSKEYS_POLICY: RatePolicy =
+    RatePolicy { name: "passkeys", count: NonZeroU32::new(32).unwrap(), window: ONE_SECOND };
+/// Those of one network: so few that 64 of them are needed to use up the other limit.
+const PASSKEYS_NETWORK_POLICY: RatePolicy =
+    RatePolicy { name: "passkeys-address", count: NonZeroU32::new(30).unwrap(), window: ONE_MINUTE };
+
 /// A member's writes that have a limit of their own, beside posts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteKind {
@@ -229,6 +237,21 @@ impl RateLimits {
         let policies = self.policies();
         let checks = [
             check(policies.writes_network, network.map(RateKey::Network)),
+            check(policies.writes_all, Some(RateKey::Process)),
+        ];
+        self.count(checks).await
+    }
+
+    /// Counts a challenge for a passkey.
+    ///
+    /// # Errors
+    /// [`RateLimited`] with the time to wait.
+    pub async fn count_passkey_challenge(&self, network: Option<IpAddr>) -> Result<(), RateLimited> {
+        let policies = self.policies();
+        let checks = [
+            check(Some(PASSKEYS_NETWORK_POLICY), network.map(RateKey::Network)),
+            check(policies.writes_network, network.map(RateKey::Network)),
+            check(Some(PASSKEYS_POLICY), Some(RateKey::Process)),
             check(policies.writes_all, Some(RateKey::Process)),
         ];
         self.count(checks).await

@@ -212,6 +212,9 @@ impl FoldTables {
         changes.updates.iter().for_each(|c| self.comments.get_mut(&c.id).unwrap().row = c.row.clone());
         changes.edits.iter().for_each(|e| self.comments.get_mut(&e.id).unwrap().texts.1 = e.text.clone());
         self.flush_moderation(changes);
+        for (id, author) in &changes.transferred {
+            self.comments.get_mut(id).unwrap().author = (*author).clone();
+        }
         changes.erased.iter().for_each(|id| self.comments.get_mut(id).unwrap().texts = <_>::default());
         for ReactionRow { id, member, reaction } in &changes.reactions {
             match reaction {

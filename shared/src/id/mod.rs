@@ -181,11 +181,22 @@ decimal_id! {
     WebhookId
 }
 
-impl From<CommentId> for WebhookId {
-    fn from(id: CommentId) -> Self {
-        Self(id.0)
-    }
+decimal_id! {
+    /// A passkey of an account: made as the id of a comment is.
+    PasskeyId
 }
+
+macro_rules! ids_made_as_comments {
+    ($($name:ident)*) => {
+        $(impl From<CommentId> for $name {
+            fn from(id: CommentId) -> Self {
+                Self(id.0)
+            }
+        })*
+    };
+}
+
+ids_made_as_comments!(PasskeyId WebhookId MediaId RefusedTextId AuditId);
 
 decimal_id! {
     /// Something that happened to a comment, and what a member is notified of it: the time as in the id of a comment, then
@@ -206,29 +217,11 @@ impl EventId {
     }
 }
 
-impl From<CommentId> for MediaId {
-    fn from(id: CommentId) -> Self {
-        Self(id.0)
-    }
-}
-
-impl From<CommentId> for RefusedTextId {
-    fn from(id: CommentId) -> Self {
-        Self(id.0)
-    }
-}
-
 impl RefusedTextId {
     /// The slot of its subject.
     #[must_use]
     pub const fn slot(self) -> Slot {
         CommentId(self.0).slot()
-    }
-}
-
-impl From<CommentId> for AuditId {
-    fn from(id: CommentId) -> Self {
-        Self(id.0)
     }
 }
 

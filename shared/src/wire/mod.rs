@@ -10,6 +10,7 @@ mod notifications;
 #[cfg(feature = "openapi")]
 pub mod openapi;
 mod problem;
+mod quoted_floor;
 mod sign_in;
 mod webhooks;
 
@@ -37,7 +38,10 @@ pub use moderation::{
 };
 pub use notifications::{Notification, NotificationKind, NotificationPage};
 pub use problem::{Code, FieldError, Problem};
-pub use sign_in::{AccessToken, OwnProfile, ProviderKind, SignInProvider, SignInProviders};
+pub use quoted_floor::QuotedFloor;
+pub use sign_in::{
+    AccessToken, OwnProfile, Passkey, PasskeyChallenge, PasskeyList, ProviderKind, SignInProvider, SignInProviders,
+};
 pub use webhooks::{
     Webhook, WebhookDelivery, WebhookDeliveryPage, WebhookDeliveryStatus, WebhookEvent, WebhookList, WebhookMessage,
     WebhookMessageData, WebhookTemplate,
@@ -343,6 +347,11 @@ pub struct CommentPage {
     #[cfg_attr(feature = "openapi", schema(required, value_type = Subject))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
+    /// In lists of a subject in mode `building`: of the chain below each shown comment the first two and the last
+    /// three that are not on the page themselves. Where they need more than a page holds, some are missing.
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floors: Option<BTreeMap<CommentId, QuotedFloor>>,
 }
 
 /// A comment with what is drawn under it.

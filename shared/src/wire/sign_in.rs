@@ -4,8 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::id::MemberId;
+use crate::id::{MemberId, PasskeyId};
 use crate::token::Role;
 use crate::wire::NotifyChoice;
 
@@ -54,6 +55,41 @@ pub struct AccessToken {
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<String>,
+}
+
+/// A passkey of an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Passkey {
+    /// The passkey.
+    pub id: PasskeyId,
+    /// What its owner calls it.
+    pub name: String,
+    /// When it was added, in Unix milliseconds.
+    pub created_at: u64,
+    /// When it signed in last; null before the first time.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub used_at: Option<u64>,
+}
+
+/// The passkeys of an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PasskeyList {
+    /// In the order in which they were added.
+    pub data: Vec<Passkey>,
+}
+
+/// What a browser asks an authenticator for. It can be answered once, for 5 minutes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PasskeyChallenge {
+    /// What the answer is sent with.
+    pub challenge: String,
+    /// `publicKey` of `navigator.credentials.create` or `navigator.credentials.get`, as WebAuthn writes it in JSON:
+    /// bytes are in base64 for addresses.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    pub options: Value,
 }
 
 /// The member of a token.

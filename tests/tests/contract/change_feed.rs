@@ -37,12 +37,15 @@ fn number(text: &str) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("not a number: {text}"))
 }
 
-/// Collects the ids of the comments in a body and of their parents.
+/// Collects the ids of the comments in a body, of their parents, and of the floors that they quote.
 fn collect_ids(value: &Value, all: &mut BTreeSet<u64>) {
     match value {
         Value::Object(fields) => {
             if fields.contains_key("root_id") {
                 all.extend([&fields["id"], &fields["parent_id"]].into_iter().filter_map(Value::as_str).map(number));
+            }
+            if let Some(floors) = fields.get("floors").and_then(Value::as_object) {
+                all.extend(floors.keys().map(|id| number(id)));
             }
             fields.values().for_each(|value| collect_ids(value, all));
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
-use gailou::jobs::erase_members::SETTLE_MS;
+use gailou::jobs::end_members::SETTLE_MS;
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::token::Role;
 use gailou_shared::word_filter::TermAction;
@@ -35,7 +35,7 @@ async fn erase(origin: &TestOrigin, by: &TestMember) {
 /// Waits until nothing is left to do for any erasure. The last pass is due by then.
 async fn wait_until_erased(origin: &TestOrigin) {
     origin.advance(Duration::from_millis(SETTLE_MS));
-    let unfinished = || async { origin.app.tables.list_unfinished_erasures(10).await.expect("the tables answer") };
+    let unfinished = || async { origin.app.tables.list_unfinished_ends(10).await.expect("the tables answer") };
     assert_eq!(poll_until(unfinished, Vec::is_empty).await, []);
 }
 

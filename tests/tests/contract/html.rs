@@ -122,7 +122,7 @@ async fn html_page_has_visible_comments_and_is_indexed_once_registered() {
     let gone = origin.post(&bob(), "article/page", "gone text").await;
     origin.reply(&ann(), &gone, "below a tombstone").await;
     origin.delete(&bob(), &gone).await;
-    let has_tombstone = |page: &ApiResponse| page.text.contains("该评论已删除");
+    let has_tombstone = |page: &ApiResponse| page.text.contains("This comment was deleted");
     let page = poll_until(|| origin.get("/t/article/page"), has_tombstone).await;
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
     assert!(page.text.contains("noindex") && !page.text.contains("gone text"), "{}", page.text);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gailou::jobs::erase_members::SETTLE_MS;
+use gailou::jobs::end_members::SETTLE_MS;
 use gailou_shared::id::MemberId;
 use gailou_shared::token::{Member, Role};
 use gailou_tests::{
@@ -412,7 +412,7 @@ async fn admin_erases_a_member_with_what_was_said_of_them() {
     assert_eq!(put(&origin, &admin(), &ann(), &json!({"note": "x"})).await.status, 404);
 
     origin.advance(Duration::from_millis(SETTLE_MS));
-    let unfinished = || async { origin.app.tables.list_unfinished_erasures(10).await.expect("the tables answer") };
+    let unfinished = || async { origin.app.tables.list_unfinished_ends(10).await.expect("the tables answer") };
     assert_eq!(poll_until(unfinished, Vec::is_empty).await, []);
     assert_eq!(origin.app.tables.read_standings(&[MemberId::new(7).unwrap()]).await.unwrap(), []);
     let entries = audited(&origin, &ann()).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gailou::jobs::erase_members::SETTLE_MS;
+use gailou::jobs::end_members::SETTLE_MS;
 use gailou_shared::word_filter::TermAction;
 use gailou_tests::{TestMember, TestOrigin, ann, bob, id, member, moderator, poll_until, with_cursor};
 use serde_json::{Value, json};

@@ -112,6 +112,12 @@ async fn document_describes_the_calls_of_the_contract_and_every_reference_has_a_
     });
     let described: BTreeMap<String, BTreeSet<String>> = described.collect();
     assert_eq!(described, contract_calls());
+    let items = document["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
+    let mut ids: Vec<_> = items.filter_map(|operation| operation["operationId"].as_str()).collect();
+    let operations = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), operations, "a name is of one operation: clients are generated from them");
     fn references<'v>(value: &'v Value, all: &mut Vec<&'v str>) {
         match value {
             Value::Object(fields) => {

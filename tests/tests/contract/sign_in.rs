@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gailou::config::Password;
+use gailou::config::{Config, Password};
 use gailou::service::sign_in::make_admin_url;
 use gailou_tests::{ApiResponse, SmtpReceiver, TestMember, TestOrigin, ann, poll_until};
 use serde_json::{Value, json};
@@ -18,15 +18,22 @@ const FIRST_ACCOUNT: u64 = (1 << 62) + (1 << 61) - (1 << 51);
 /// An origin and the server that its mails go to.
 pub(crate) struct MailBed {
     pub(crate) origin: TestOrigin,
-    pub(crate) mailbox: SmtpReceiver,
+    mailbox: SmtpReceiver,
 }
 
 impl MailBed {
-    pub(crate) async fn start() -> Self {
+    async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    pub(crate) async fn start_with(configure: impl FnOnce(&mut Config)) -> Self {
         let mailbox = SmtpReceiver::start().await;
         let url = Password::new(&mailbox.url());
-        let origin = TestOrigin::start_with(|config| config.mail.url = url).await;
-        Self { origin, mailbox }
+        let origin = TestOrigin::start_with(|config| {
+            config.mail.url = url;
+            configure(config);
+        });
+        Self { origin: origin.await, mailbox }
     }
 
     /// Opens the link that is mailed to this address.
@@ -44,7 +51,7 @@ pub(crate) async fn request_mail(origin: &TestOrigin, email: &str, site: &str) -
 }
 
 /// Opens an address of the origin, with these cookies. The origin knows itself by the name that it is configured with.
-async fn open(origin: &TestOrigin, link: &str, cookies: &str) -> ApiResponse {
+pub(crate) async fn open(origin: &TestOrigin, link: &str, cookies: &str) -> ApiResponse {
     let path = &link[link.find("/v1/auth/").unwrap_or_else(|| panic!("{link} leads elsewhere"))..];
     origin.request(&format!("GET {path}")).header("cookie", cookies).send().await
 }

@@ -7,6 +7,7 @@ mod crash_recovery;
 mod export;
 mod import;
 mod mail;
+mod merge;
 mod rank_again;
 mod reconcile;
 mod reindex;

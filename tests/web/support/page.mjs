@@ -27,6 +27,8 @@ export async function withPage(subject, { lang, hash, query, prepare, ...options
   try {
     await prepare?.(context);
     const page = await openPage(context, subject, { lang, hash, query });
+    // The comments are loaded when the reader comes near.
+    await page.locator('gailou-comments').scrollIntoViewIfNeeded();
     await listIsLoaded(page);
     await steps(page);
     assert.deepEqual(page.problems, [], 'no script error on the page');
@@ -44,8 +46,15 @@ export const comments = (page) => page.locator('gailou-comments').getByRole('art
 export const commentWith = (page, text) => comments(page).filter({ hasText: text }).first();
 export const mainForm = (page) => page.locator('gailou-comments section > form.composer');
 
+/** Makes the form of the line that it is before its use. `button` is the one that sends. */
+export async function openForm(form, button = 'Post') {
+  await form.locator('textarea').focus();
+  await form.getByRole('button', { name: button, exact: true }).waitFor();
+}
+
 /** Fills in and sends a form, with a guest's name when the form has a field for it. */
 export async function sendForm(form, text, button) {
+  await openForm(form, button);
   const nameField = form.getByLabel(/^(Your name|昵称)$/);
   if (await nameField.isVisible()) await nameField.fill('Test guest');
   await form.locator('textarea').fill(text);

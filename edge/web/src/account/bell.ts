@@ -1,5 +1,6 @@
 /** The bell: how many notifications are unread. What they are is `notifications.ts`. */
 
+import { listNotifications } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { BELL_PATH, h, icon } from '../dom/html.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
@@ -8,9 +9,7 @@ import { jitter, type Timer } from '../util/time.ts';
 /** How often an open page asks. */
 const POLL_MS = 120_000;
 
-export interface BellHost extends ThreadContext {
-  readonly account: { openNotifications(): void };
-}
+export type BellHost = Pick<ThreadContext, 'api' | 'identity' | 'locale' | 'text'>;
 
 export class Bell {
   readonly node: HTMLButtonElement;
@@ -18,7 +17,8 @@ export class Bell {
   readonly #count = h('span', { class: 'unread', 'aria-hidden': 'true' });
   #timer: Timer | undefined;
 
-  constructor(host: BellHost) {
+  /** `open` shows the notifications. */
+  constructor(host: BellHost, open: () => void) {
     this.#host = host;
     this.node = h(
       'button',
@@ -26,7 +26,7 @@ export class Bell {
         type: 'button',
         class: 'bell',
         hidden: true,
-        on: { click: () => this.#host.account.openNotifications() },
+        on: { click: open },
       },
       icon(BELL_PATH),
       this.#count,
@@ -44,7 +44,7 @@ export class Bell {
     }
     if (!document.hidden) {
       try {
-        const { data } = await api.notifications({ limit: 1 });
+        const { data } = await listNotifications(api, { limit: 1 });
         if (identity.token === token) this.#show(data.unread, data.data.length > 0);
       } catch (problem) {
         // It is shown where it is known: a page is whole without it.

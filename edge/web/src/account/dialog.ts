@@ -1,6 +1,10 @@
 /** A window over the page: a title, what is in it, and a button that closes it. Esc closes it too. */
 
 import { h, uniqueId } from '../dom/html.ts';
+import css from '../style/dialog.css';
+import { addStyles } from '../style/style-sheet.ts';
+
+addStyles(css);
 
 export class AccountDialog {
   readonly node: HTMLDialogElement;

@@ -1,9 +1,12 @@
 /** What the reader is notified of, newest first, in a window; it is read when it is shown. */
 
+import { listNotifications, readNotifications } from '../api/member-calls.ts';
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
-import type { Notification } from '../api/wire.ts';
+import { fetchSubject, plainPageUrl } from '../api/public.ts';
+import type { Comment, Notification } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
+import { safeUrl } from '../dom/safe-url.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { accountText } from '../text/account.ts';
 import { AccountDialog } from './dialog.ts';
@@ -11,13 +14,12 @@ import { AccountDialog } from './dialog.ts';
 /** Characters that are shown of a comment. */
 const EXCERPT_LENGTH = 140;
 
-export interface NotificationsHost extends ThreadContext {
-  readonly bell: { markRead(): void };
-}
+export type NotificationsHost = Pick<ThreadContext, 'api' | 'locale' | 'subject' | 'text'>;
 
 /** Shows them; `place` is in the shadow tree. */
 export async function openNotifications(
   host: NotificationsHost,
+  bell: { markRead(): void },
   place: HTMLElement,
 ): Promise<void> {
   const { api, locale } = host;
@@ -29,7 +31,7 @@ export async function openNotifications(
   dialog.open(place);
   const load = async (cursor?: string) => {
     try {
-      const { data } = await api.notifications(cursor ? { cursor } : {});
+      const { data } = await listNotifications(api, cursor ? { cursor } : {});
       list.append(...data.data.map((each) => item(host, each, () => dialog.close())));
       const { next } = data.page;
       more.hidden = next === null;
@@ -37,8 +39,8 @@ export async function openNotifications(
       if (list.childElementCount === 0) list.append(h('li', {}, own.noNotifications));
       const newest = data.data[0];
       if (!cursor && newest && data.unread > 0) {
-        await api.readNotifications(newest.id);
-        host.bell.markRead();
+        await readNotifications(api, newest.id);
+        bell.markRead();
       }
     } catch (problem) {
       if (!(problem instanceof ApiProblem)) throw problem;
@@ -49,23 +51,41 @@ export async function openNotifications(
 }
 
 function item(
-  { locale, subject, text }: ThreadContext,
+  host: NotificationsHost,
   { kind, actor, comment, created_at, read }: Notification,
   close: () => void,
 ): HTMLElement {
+  const { locale, text } = host;
   const own = accountText(locale);
   const name = actor?.name || text.anonymous;
   const sentence = kind === 'decision' ? own.decided : own.notified[kind](name);
-  const isHere = comment && subjectNameOf(comment.subject) === subject;
-  const excerpt = comment ? excerptOf(comment.content) : own.gone;
   return h(
     'li',
     { class: read ? null : 'is-unread' },
     h('p', {}, sentence, ' · ', locale.timeAgo(created_at)),
-    isHere
-      ? h('a', { href: `#comment-${comment.id}`, dir: 'auto', on: { click: close } }, excerpt)
-      : h('p', { class: 'excerpt', dir: 'auto' }, excerpt),
+    comment ? linkTo(host, comment, close) : h('p', { class: 'excerpt' }, own.gone),
   );
+}
+
+/** The comment in this thread; else on the page of its subject, which is asked for when the link is followed. */
+function linkTo({ api, subject }: NotificationsHost, comment: Comment, close: () => void) {
+  const name = subjectNameOf(comment.subject);
+  const hash = `#comment-${comment.id}`;
+  const excerpt = excerptOf(comment.content);
+  if (name === subject) {
+    return h('a', { href: hash, dir: 'auto', on: { click: close } }, excerpt);
+  }
+  const plainPage = plainPageUrl(api.base, name) + hash;
+  const follow = async (event: MouseEvent) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    const page = await fetchSubject(api.base, name).then(
+      ({ data }) => data.url && safeUrl(data.url),
+      () => null,
+    );
+    location.assign(page ? page + hash : plainPage);
+  };
+  return h('a', { href: plainPage, dir: 'auto', on: { click: follow } }, excerpt);
 }
 
 const excerptOf = (content: string): string => {

@@ -1,5 +1,6 @@
 /** What is the reader's own: the name, what is mailed, the own comments, all data, and its end. */
 
+import { changeMe, eraseMe, exportMe, getMe } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { MailFrequency, Me } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
@@ -18,22 +19,23 @@ const LANGUAGES: readonly [string, string][] = [
 const MAX_NAME_LENGTH = 40;
 
 export interface PanelHost extends ThreadContext {
-  readonly session: AccountSession;
-  readonly reader: {
-    onIdentityChange(): void;
-    /** Rejects with an `ApiProblem` when the server refuses the name. */
-    rename(name: string): Promise<void>;
-  };
+  readonly reader: { onIdentityChange(): void };
+  /** Rejects with an `ApiProblem` when the server refuses the name. */
+  rename(name: string): Promise<void>;
 }
 
 /** Shows it; `place` is in the shadow tree. */
-export async function openPanel(host: PanelHost, place: HTMLElement): Promise<void> {
+export async function openPanel(
+  host: PanelHost,
+  session: AccountSession,
+  place: HTMLElement,
+): Promise<void> {
   const { api, locale, text } = host;
   const dialog = new AccountDialog(text.yourAccount, accountText(locale).close);
   dialog.open(place);
   try {
-    const { data } = await api.me();
-    new AccountPanel(host, dialog).show(data);
+    const { data } = await getMe(api);
+    new AccountPanel(host, session, dialog).show(data);
   } catch (problem) {
     if (!(problem instanceof ApiProblem)) throw problem;
     dialog.error.textContent = locale.describeProblem(problem);
@@ -42,12 +44,14 @@ export async function openPanel(host: PanelHost, place: HTMLElement): Promise<vo
 
 class AccountPanel {
   readonly #host: PanelHost;
+  readonly #session: AccountSession;
   readonly #dialog: AccountDialog;
   readonly #own: ReturnType<typeof accountText>;
   readonly #note = h('p', { role: 'status' });
 
-  constructor(host: PanelHost, dialog: AccountDialog) {
+  constructor(host: PanelHost, session: AccountSession, dialog: AccountDialog) {
     this.#host = host;
+    this.#session = session;
     this.#dialog = dialog;
     this.#own = accountText(host.locale);
   }
@@ -63,7 +67,7 @@ class AccountPanel {
   }
 
   #nameForm({ name }: Me): HTMLFormElement {
-    const { reader, text } = this.#host;
+    const { text } = this.#host;
     const input = h('input', {
       id: uniqueId('name'),
       value: name,
@@ -73,7 +77,7 @@ class AccountPanel {
     const save = async () => {
       const changed = input.value.trim();
       if (!changed) this.#dialog.error.textContent = text.needName;
-      else await reader.rename(changed);
+      else await this.#host.rename(changed);
     };
     return h(
       'form',
@@ -96,7 +100,7 @@ class AccountPanel {
   #mailFields({ notify, language }: Me, email: string): HTMLElement {
     const { api, text } = this.#host;
     const change = (changes: Partial<Pick<Me, 'notify' | 'language'>>) =>
-      this.#try(async () => void (await api.changeMe(changes)), text.saved);
+      this.#try(async () => void (await changeMe(api, changes)), text.saved);
     const frequency = select(
       this.#own.mailMe(email),
       FREQUENCIES.map((each) => [each, this.#own.frequencies[each]]),
@@ -110,7 +114,7 @@ class AccountPanel {
   }
 
   #buttons(): HTMLElement {
-    const { identity, session } = this.#host;
+    const { identity } = this.#host;
     const signOut = h(
       'button',
       {
@@ -119,7 +123,7 @@ class AccountPanel {
         on: {
           click: () => {
             this.#dialog.close();
-            if (identity.kind === 'account') session.signOut();
+            if (identity.kind === 'account') this.#session.signOut();
             else this.#forgetReader();
           },
         },
@@ -145,7 +149,7 @@ class AccountPanel {
 
   #download(): Promise<void> {
     return this.#try(async () => {
-      const { data } = await this.#host.api.exportMe();
+      const { data } = await exportMe(this.#host.api);
       const file = new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' });
       const href = URL.createObjectURL(file);
       h('a', { href, download: 'comments.json' }).click();
@@ -178,7 +182,7 @@ class AccountPanel {
 
   #erase(): Promise<void> {
     return this.#try(async () => {
-      await this.#host.api.eraseMe();
+      await eraseMe(this.#host.api);
       this.#forgetReader();
       this.#dialog.body.replaceChildren(h('p', { role: 'status' }, this.#own.erased));
     });

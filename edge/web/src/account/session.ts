@@ -10,10 +10,19 @@
  */
 
 import type { ApiClient } from '../api/client.ts';
+import {
+  beginSession,
+  endSession,
+  mailSignInLink,
+  mergeGuest,
+  refreshSession,
+  signInUrl,
+} from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
-import type { Session, SignInProvider } from '../api/wire.ts';
+import type { Guest, Session, SignInProvider } from '../api/wire.ts';
 import { type ReaderIdentity, readTokenClaims } from '../model/identity.ts';
 import { siteStorage } from '../util/json-storage.ts';
+import { readSignInCode } from '../util/sign-in-code.ts';
 import type { Timer } from '../util/time.ts';
 
 /** A token is refreshed this long before it ends. */
@@ -21,12 +30,15 @@ const REFRESH_MARGIN_MS = 60_000;
 /** The longest wait that a timer takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const WINDOW_FEATURES = 'popup,width=480,height=680';
-const CODE_IN_ADDRESS = /^#gailou-code=(\w+)&gailou-state=([\w-]+)$/;
 
 export interface SessionHost {
   readonly api: ApiClient;
   readonly identity: ReaderIdentity;
-  readonly reader: { onIdentityChange(): void };
+  readonly reader: {
+    onIdentityChange(): void;
+    /** What this guest wrote is the reader's by now. */
+    onMerge(guest: Guest): void;
+  };
 }
 
 /** What the window of a provider says to the page that opened it. */
@@ -38,7 +50,6 @@ interface SignedInMessage extends Session {
 export class AccountSession {
   readonly #host: SessionHost;
   readonly #ended = new AbortController();
-  #providers: Promise<readonly SignInProvider[]> | null = null;
   #timer: Timer | undefined;
 
   constructor(host: SessionHost) {
@@ -50,25 +61,29 @@ export class AccountSession {
     if (this.#host.identity.session) this.#scheduleRefresh();
     const code = this.#takeCode();
     if (code) this.#exchange(code);
+    this.mergeGuest();
+  }
+
+  /** A reader who was a guest in this browser has signed in: what the guest wrote becomes theirs, and the guest ends. */
+  async mergeGuest(): Promise<void> {
+    const { api, identity, reader } = this.#host;
+    const { guest, kind } = identity;
+    if (!guest || kind === 'guest') return;
+    try {
+      await mergeGuest(api, guest.token);
+    } catch (problem) {
+      if (!(problem instanceof ApiProblem)) throw problem;
+      // A guest who has ended is forgotten; what else went wrong may go well when the page is opened next.
+      if (problem.fieldDetail('guest_token')) identity.dropGuest();
+      return;
+    }
+    identity.dropGuest();
+    reader.onMerge(guest);
   }
 
   stop(): void {
     this.#ended.abort();
     clearTimeout(this.#timer);
-  }
-
-  /** How readers sign in here; none where the page signs them in, or where that cannot be asked. */
-  providers(): Promise<readonly SignInProvider[]> {
-    const { api, identity } = this.#host;
-    if (identity.hostToken) return Promise.resolve([]);
-    this.#providers ??= api.providers().then(
-      ({ data }) => data.data,
-      () => {
-        this.#providers = null;
-        return [];
-      },
-    );
-    return this.#providers;
   }
 
   /**
@@ -78,7 +93,7 @@ export class AccountSession {
   openWindow(provider: SignInProvider, onSignedIn: () => void): boolean {
     const { api } = this.#host;
     const opened = window.open(
-      api.signInUrl(provider.id, location.origin),
+      signInUrl(api, provider.id, location.origin),
       'gailou-sign-in',
       WINDOW_FEATURES,
     );
@@ -106,7 +121,7 @@ export class AccountSession {
     const state = crypto.getRandomValues(new Uint32Array(4)).join('-');
     siteStorage.set(this.#stateKey, state);
     const [page] = location.href.split('#');
-    await this.#host.api.mailSignInLink({ email, site: location.origin, page, state });
+    await mailSignInLink(this.#host.api, { email, site: location.origin, page, state });
   }
 
   get #stateKey(): string {
@@ -115,16 +130,16 @@ export class AccountSession {
 
   /** The code in the address, which loses it; null where this browser has not asked for it. */
   #takeCode(): string | null {
-    const [, code, state] = CODE_IN_ADDRESS.exec(location.hash) ?? [];
-    if (!code || !state || state !== siteStorage.get(this.#stateKey)) return null;
+    const found = readSignInCode();
+    if (!found || found.state !== siteStorage.get(this.#stateKey)) return null;
     siteStorage.remove(this.#stateKey);
     history.replaceState(history.state, '', location.pathname + location.search);
-    return code;
+    return found.code;
   }
 
   async #exchange(code: string): Promise<void> {
     try {
-      const { data } = await this.#host.api.beginSession(code);
+      const { data } = await beginSession(this.#host.api, code);
       if (!this.#ended.signal.aborted) this.#begin(data);
     } catch (problem) {
       // Who came by a window has a token for some minutes; who came by a link signs in again.
@@ -140,7 +155,7 @@ export class AccountSession {
       return true;
     }
     try {
-      const { data } = await api.refreshSession();
+      const { data } = await refreshSession(api);
       this.#begin(data);
       return true;
     } catch (problem) {
@@ -164,7 +179,7 @@ export class AccountSession {
     identity.dropSession();
     reader.onIdentityChange();
     // Without an answer the cookie ends by itself.
-    await api.endSession().catch(() => null);
+    await endSession(api).catch(() => null);
   }
 
   #begin(session: Session): void {
@@ -172,6 +187,7 @@ export class AccountSession {
     identity.keepSession(session);
     this.#scheduleRefresh();
     reader.onIdentityChange();
+    this.mergeGuest();
   }
 
   #scheduleRefresh(): void {
@@ -196,7 +212,7 @@ export class AccountSession {
       const { session } = identity;
       if (!session || !isNeeded(session)) return session;
       try {
-        const { data } = await api.refreshSession();
+        const { data } = await refreshSession(api);
         if (subject(data) === subject(session)) {
           identity.keepSession(data);
           return data;

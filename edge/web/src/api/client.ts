@@ -2,24 +2,16 @@
 
 import { subjectPath } from './paths.ts';
 import { ApiProblem } from './problem.ts';
-import { explainSilence } from './site-check.ts';
+import { encodeQuery } from './query.ts';
 import { type ApiAnswer, type ApiRequest, sendRequest } from './transport.ts';
-import { sendFile, type Upload } from './upload.ts';
 import type {
   Ancestors,
   Comment,
   CommentContext,
-  Guest,
-  Me,
-  Media,
-  Notifications,
   Overlay,
   Page,
   Reaction,
   ReactionState,
-  Session,
-  SignInLinkRequest,
-  SignInProvider,
   Sort,
 } from './wire.ts';
 
@@ -58,6 +50,10 @@ export class ApiClient {
     this.#renew = renew;
   }
 
+  get token(): string | null {
+    return this.#tokens.token;
+  }
+
   listRoots(subject: string, query: ListQuery, options: ReadOptions): Promise<ApiAnswer<Page>> {
     return this.#read(`${subjectPath(subject)}/comments?${encodeQuery(query)}`, options);
   }
@@ -73,7 +69,7 @@ export class ApiClient {
 
   /** As `comment`, but as its author sees it. */
   ownComment(id: string): Promise<ApiAnswer<Comment>> {
-    return this.#send('GET', `/v1/comments/${id}`);
+    return this.send('GET', `/v1/comments/${id}`);
   }
 
   ancestors(id: string): Promise<ApiAnswer<Ancestors>> {
@@ -86,109 +82,15 @@ export class ApiClient {
 
   /** At most 400 ids. */
   overlay(ids: string[]): Promise<ApiAnswer<Overlay>> {
-    return this.#send('GET', `/v1/me/overlay?ids=${ids.join(',')}`);
-  }
-
-  createGuest(name: string): Promise<ApiAnswer<Guest>> {
-    return this.#request({ method: 'POST', url: '/v1/guests', body: { name } });
-  }
-
-  /** The same guest, with another name. */
-  renameGuest(name: string): Promise<ApiAnswer<Guest>> {
-    return this.#send('PATCH', '/v1/guests/me', { body: { name } });
-  }
-
-  providers(): Promise<ApiAnswer<{ data: SignInProvider[] }>> {
-    return this.#request({ method: 'GET', url: '/v1/auth/providers' });
-  }
-
-  /** Where a provider signs the reader in for the page at this origin. */
-  signInUrl(provider: string, site: string): string {
-    const query = new URLSearchParams({ site });
-    return `${this.base}/v1/auth/${encodeURIComponent(provider)}?${query}`;
-  }
-
-  /** Has a link sent to the address, which leads back to the page with the state. */
-  mailSignInLink(body: SignInLinkRequest): Promise<ApiAnswer<null>> {
-    return this.#request({ method: 'POST', url: '/v1/auth/email', body });
-  }
-
-  /** Exchanges the code of a window, or of a mailed link, for a session of this site. */
-  beginSession(code: string): Promise<ApiAnswer<Session>> {
-    return this.#request({
-      method: 'POST',
-      url: '/v1/auth/session',
-      body: { code },
-      withCookies: true,
-    });
-  }
-
-  refreshSession(): Promise<ApiAnswer<Session>> {
-    return this.#request({ method: 'POST', url: '/v1/auth/refresh', withCookies: true });
-  }
-
-  endSession(): Promise<ApiAnswer<null>> {
-    return this.#request({ method: 'DELETE', url: '/v1/auth/session', withCookies: true });
-  }
-
-  me(): Promise<ApiAnswer<Me>> {
-    return this.#send('GET', '/v1/me');
-  }
-
-  changeMe(body: Partial<Pick<Me, 'name' | 'notify' | 'language'>>): Promise<ApiAnswer<Me>> {
-    return this.#send('PATCH', '/v1/me', { body });
-  }
-
-  /** Everything that is stored of the reader. */
-  exportMe(): Promise<ApiAnswer<unknown>> {
-    return this.#send('GET', '/v1/me/export');
-  }
-
-  eraseMe(): Promise<ApiAnswer<null>> {
-    return this.#send('DELETE', '/v1/me');
-  }
-
-  notifications(query: { limit?: number; cursor?: string }): Promise<ApiAnswer<Notifications>> {
-    return this.#send('GET', `/v1/me/notifications?${encodeQuery(query)}`);
-  }
-
-  /** Marks this notification as read, and all older ones. */
-  readNotifications(upTo: string): Promise<ApiAnswer<null>> {
-    return this.#send('POST', '/v1/me/notifications/read', { body: { up_to: upTo } });
-  }
-
-  post(
-    subject: string,
-    body: { content: string; parent_id?: string; media?: string[] },
-    idempotencyKey: string,
-    challengeAnswer?: string,
-  ): Promise<ApiAnswer<Comment>> {
-    const options = { body, idempotencyKey, challengeAnswer };
-    return this.#send('POST', `${subjectPath(subject)}/comments`, options);
-  }
-
-  upload(upload: Omit<Upload, 'token'>): Promise<Media> {
-    const sent = sendFile<Media>(`${this.base}/v1/media`, {
-      ...upload,
-      token: this.#tokens.token,
-    });
-    return this.#explained(sent);
-  }
-
-  edit(id: string, content: string, challengeAnswer?: string): Promise<ApiAnswer<Comment>> {
-    return this.#send('PATCH', `/v1/comments/${id}`, { body: { content }, challengeAnswer });
-  }
-
-  delete(id: string): Promise<ApiAnswer<null>> {
-    return this.#send('DELETE', `/v1/comments/${id}`);
+    return this.send('GET', `/v1/me/overlay?ids=${ids.join(',')}`);
   }
 
   putReaction(id: string, kind: Reaction): Promise<ApiAnswer<ReactionState>> {
-    return this.#send('PUT', `/v1/comments/${id}/${kind}`);
+    return this.send('PUT', `/v1/comments/${id}/${kind}`);
   }
 
   deleteReaction(id: string, kind: Reaction): Promise<ApiAnswer<ReactionState>> {
-    return this.#send('DELETE', `/v1/comments/${id}/${kind}`);
+    return this.send('DELETE', `/v1/comments/${id}/${kind}`);
   }
 
   /** The event stream of everything since this version of the subject. */
@@ -207,46 +109,45 @@ export class ApiClient {
     const request: ApiRequest = { method: 'GET', url: path };
     if (pastCaches) request.pastCaches = true;
     if (signal) request.signal = signal;
-    const shared = this.#request<Data>(request);
+    const shared = this.request<Data>(request);
     const isHidden = await shared.then(({ data }) => isOfHiddenSubject(data), isNotFound);
     const token = this.#tokens.moderatorToken;
     if (!isHidden || !token) return shared;
-    return this.#request<Data>({ ...request, token }).catch(() => shared);
+    return this.request<Data>({ ...request, token }).catch(() => shared);
   }
 
   /** With the reader's token; once more with another one where the server refuses it, having done nothing. */
-  async #send<Data>(
+  async send<Data>(
     method: ApiRequest['method'],
     path: string,
     options: Pick<ApiRequest, 'body' | 'idempotencyKey' | 'challengeAnswer'> = {},
   ): Promise<ApiAnswer<Data>> {
     const send = () =>
-      this.#request<Data>({ method, url: path, token: this.#tokens.token, ...options });
+      this.request<Data>({ method, url: path, token: this.#tokens.token, ...options });
     try {
       return await send();
     } catch (problem) {
-      const isRefused = problem instanceof ApiProblem && problem.code === 'token_invalid';
+      const isRefused = problem instanceof ApiProblem && problem.status === 401;
       if (isRefused && (await this.#renew())) return send();
       throw problem;
     }
   }
 
-  #request<Data>(request: ApiRequest): Promise<ApiAnswer<Data>> {
+  /** Without a token, unless the request has one. */
+  request<Data>(request: ApiRequest): Promise<ApiAnswer<Data>> {
     const sent = sendRequest<Data>({ ...request, url: this.base + request.url });
-    return request.method === 'GET' ? sent : this.#explained(sent);
+    return request.method === 'GET' ? sent : this.explained(sent);
   }
 
   /** A write that gets no answer says whether the site is why. */
-  #explained<Answer>(sent: Promise<Answer>): Promise<Answer> {
+  explained<Answer>(sent: Promise<Answer>): Promise<Answer> {
     return sent.catch(async (problem) => {
-      throw await explainSilence(problem, this.base);
+      const explained = import('./site-check.ts').then(({ explainSilence }) =>
+        explainSilence(problem, this.base),
+      );
+      throw await explained.catch(() => problem);
     });
   }
-}
-
-function encodeQuery(query: object): string {
-  const entries = Object.entries(query).map(([name, value]) => [name, String(value)]);
-  return new URLSearchParams(entries).toString();
 }
 
 const isOfHiddenSubject = (data: unknown) =>

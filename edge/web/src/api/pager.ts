@@ -14,6 +14,8 @@ export interface ListPage {
   items: Comment[];
   /** Null when there was nothing left to fetch. */
   subject: Subject | null;
+  /** Null in a mode without buildings. */
+  floors: Page['floors'] | null;
   /** The version of the subject that the page shows. */
   epoch: number;
   isStale: boolean;
@@ -43,12 +45,14 @@ export class ListPager {
       page = await this.#nextPage(options);
       if (page.items.length > 0) break;
     }
-    return page ?? { items: [], subject: null, epoch: 0, isStale: false, isEnded: true };
+    return (
+      page ?? { items: [], subject: null, floors: null, epoch: 0, isStale: false, isEnded: true }
+    );
   }
 
   async #nextPage(options: ReadOptions): Promise<ListPage> {
     const answer = await this.#fetch(options);
-    const { data, page, subject } = answer.data;
+    const { data, page, subject, floors = null } = answer.data;
     this.#cursor = page.next;
     this.isStarted = true;
     this.isEnded = !page.next;
@@ -57,6 +61,7 @@ export class ListPager {
     return {
       items,
       subject,
+      floors,
       epoch: Number(page.epoch),
       isStale: answer.isStale,
       isEnded: this.isEnded,

@@ -10,6 +10,12 @@ export interface SubjectName {
   key: string;
 }
 
+/** Where the comments of a subject are shown, as its site has registered it. */
+export interface SubjectPage extends SubjectName {
+  title: string | null;
+  url: string | null;
+}
+
 export interface MemberName {
   id: string;
   name: string;
@@ -75,10 +81,33 @@ export interface Subject extends SubjectName {
   pinned: Comment[];
 }
 
+/** A comment as those above it quote it. */
+export interface QuotedFloor {
+  /** Null of a deleted comment. */
+  author: Author | null;
+  html: string;
+  media?: Media[];
+  likes: number;
+  created_at: number;
+  state: CommentState;
+}
+
 export interface Page {
   data: Comment[];
   page: { next: string | null; epoch: string };
   subject: Subject;
+  /** By comment id: what the comments of a building quote that is not on the page itself. */
+  floors?: Record<string, QuotedFloor>;
+}
+
+/** A comment of the newest of all subjects. */
+export interface LatestComment extends Comment {
+  subject: SubjectPage;
+}
+
+export interface SubjectCounts {
+  roots: number;
+  comments: number;
 }
 
 export interface Ancestors {

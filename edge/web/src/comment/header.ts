@@ -28,13 +28,12 @@ export class CommentHeader {
     this.node = h('div', { class: 'head' }, this.#author, when, this.#edited, this.#floor);
   }
 
-  render(comment: ShownComment, isPinned: boolean): void {
-    const { text } = this.#locale;
+  /** `floor` is its number as the mode counts; empty where it counts none. */
+  render(comment: ShownComment, floor: string, isPinned: boolean): void {
     this.#author.textContent = authorNameOf(comment, this.#locale);
     this.renderBadges(comment, isPinned);
     this.#edited.hidden = isTombstone(comment) || !comment.edited_at;
-    this.#floor.textContent = comment.floor ? text.floor(comment.floor) : '';
-    if (comment.floor) this.#floor.title = text.floorLabel(comment.floor);
+    this.#floor.textContent = floor;
   }
 
   renderBadges(comment: ShownComment, isPinned: boolean): void {

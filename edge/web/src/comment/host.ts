@@ -3,9 +3,11 @@
  * types: `CommentView` and `CommentThread` have the values.
  */
 
+import type { ListPage } from '../api/pager.ts';
 import type { Comment, OverlayEntry, Reaction, ReactionState } from '../api/wire.ts';
 import type { Composer, ComposerHost } from '../composer/composer.ts';
-import type { ShownComment } from '../model/shown-comment.ts';
+import type * as Forms from '../composer/forms.ts';
+import type { QuotedComment, ShownComment } from '../model/shown-comment.ts';
 
 /** The comment that a part belongs to. */
 export interface OwningComment {
@@ -15,8 +17,6 @@ export interface OwningComment {
   readonly authorName: string;
   /** Holds the question for a guest's name, when a reaction needs one. */
   readonly prompt: HTMLElement;
-  /** Whether the building is drawn; its top floor is then the body of the comment. */
-  readonly isBuildingShown: boolean;
   focus(): void;
   hideBody(isHidden: boolean): void;
   renderActions(): void;
@@ -44,8 +44,20 @@ export interface CommentHost extends ComposerHost {
   readonly frame: ReplyAnnouncer;
   readonly reader: ComposerHost['reader'] & OverlaySource;
   readonly writing: ComposerHost['writing'] & CommentWriter;
+  readonly comments: FloorSource;
+  readonly reacting: CommentReactions;
+  /** Loads the forms, and what `writing` has; rejects where that is impossible. */
+  loadForms(): Promise<typeof Forms>;
   /** Shows at a comment what went wrong there; throws what is no `ApiProblem`. */
-  report(problem: unknown, view: OwningComment): void;
+  report(problem: unknown, view: Pick<OwningComment, 'showMessage'>): void;
+}
+
+interface FloorSource {
+  /** A comment as others quote it; undefined while it is not known. */
+  floorOf(id: string): QuotedComment | undefined;
+  addFloors(comments: Comment[]): void;
+  /** What a page brings, before its comments are placed. */
+  addPage(page: Pick<ListPage, 'items' | 'floors'>): Promise<void>;
 }
 
 interface ReplyAnnouncer {
@@ -60,6 +72,9 @@ interface OverlaySource {
 
 interface CommentWriter {
   deleteComment(view: OwningComment, closeQuestion: () => void): Promise<void>;
+}
+
+interface CommentReactions {
   sendReaction(
     id: string,
     wanted: Reaction | null,

@@ -1,6 +1,7 @@
 /** What opens under a comment: the form for a reply or an edit, and the question before a deletion. */
 
-import { Composer, type ComposerPurpose } from '../composer/composer.ts';
+import type { ComposerPurpose } from '../composer/composer.ts';
+import type * as Forms from '../composer/forms.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
 import { isTombstone } from '../model/shown-comment.ts';
 import type { CommentHost, OwningComment } from './host.ts';
@@ -32,7 +33,10 @@ export class InlineForms {
     const { comment, own, authorName } = this.#view;
     const isPublished = comment.state === 'published';
     this.replyButton.hidden = !isPublished || !this.#thread.isOpen;
-    this.replyButton.setAttribute('aria-label', text.writeReply(authorName));
+    const isBuilding = this.#thread.mode === 'building';
+    this.replyButton.textContent = isBuilding ? text.build : text.reply;
+    const label = isBuilding ? `${text.build}: ${authorName}` : text.writeReply(authorName);
+    this.replyButton.setAttribute('aria-label', label);
     this.editButton.hidden = !isPublished || !own.can_edit;
     this.deleteButton.hidden =
       isTombstone(comment) || comment.state === 'sending' || !own.can_delete;
@@ -43,29 +47,22 @@ export class InlineForms {
   }
 
   #openReply(): void {
-    this.#openComposer({ parent: this.#view.comment }, this.replyButton);
+    const { comment } = this.#view;
+    openForm(this.#thread, { parent: comment }, this.slot, this.replyButton, this.#view);
+    this.#view.hideBody(false);
   }
 
-  #openEdit(): void {
-    this.#openComposer({ edit: this.#view.comment }, this.editButton);
-    this.#view.hideBody(true);
+  async #openEdit(): Promise<void> {
+    const { comment } = this.#view;
+    const close = () => this.#view.hideBody(false);
+    const edit = { edit: comment };
+    if (await openForm(this.#thread, edit, this.slot, this.editButton, this.#view, close)) {
+      this.#view.hideBody(true);
+    }
   }
 
-  #openComposer(purpose: ComposerPurpose, opener: HTMLButtonElement): void {
-    const { composers } = this.#thread;
-    const composer = new Composer(this.#thread, purpose, () => {
-      composers.delete(composer);
-      this.close();
-      // The top floor of a building is the body.
-      this.#view.hideBody(this.#view.isBuildingShown);
-      opener.focus();
-    });
-    composers.add(composer);
-    this.slot.replaceChildren(composer.form);
-    composer.focus();
-  }
-
-  #confirmDelete(): void {
+  async #confirmDelete(): Promise<void> {
+    if (!(await loadForms(this.#thread, this.#view))) return;
     const { text, writing } = this.#thread;
     const close = () => {
       this.close();
@@ -87,6 +84,43 @@ export class InlineForms {
     this.slot.replaceChildren(panel);
     yes.focus();
   }
+}
+
+/** What the reader writes with; where it cannot be loaded, `place` says so. */
+export async function loadForms(
+  thread: CommentHost,
+  place: Pick<OwningComment, 'showMessage'>,
+): Promise<typeof Forms | null> {
+  const forms = await thread.loadForms().catch(() => null);
+  place.showMessage(forms ? '' : thread.text.errors.network);
+  return forms;
+}
+
+/**
+ * Opens a form in `slot`; the focus goes back to `opener` when it is closed. False when it could not
+ * be loaded.
+ */
+export async function openForm(
+  thread: CommentHost,
+  purpose: ComposerPurpose,
+  slot: HTMLElement,
+  opener: HTMLElement,
+  place: Pick<OwningComment, 'showMessage'>,
+  onClose?: () => void,
+): Promise<boolean> {
+  const { composers } = thread;
+  const forms = await loadForms(thread, place);
+  if (!forms) return false;
+  const composer = new forms.Composer(thread, purpose, () => {
+    composers.delete(composer);
+    slot.replaceChildren();
+    onClose?.();
+    opener.focus();
+  });
+  composers.add(composer);
+  slot.replaceChildren(composer.form);
+  composer.focus();
+  return true;
 }
 
 function actionButton(name: string, label: string, click: () => void): HTMLButtonElement {

@@ -4,7 +4,7 @@ import type { Author, Media } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import { safeHtml } from '../dom/safe-html.ts';
 import { safeUrl } from '../dom/safe-url.ts';
-import { isTombstone, type ShownComment } from '../model/shown-comment.ts';
+import { isTombstone, type QuotedComment, type ShownComment } from '../model/shown-comment.ts';
 import type { Locale } from '../text/locale.ts';
 
 /** The picture of an author over the first letter of the name, which shows until it is loaded. */
@@ -35,7 +35,11 @@ export function hueOf(id: string): number {
 }
 
 /** How long ago a comment was written, as a link to the comment. */
-export function timeLink(comment: ShownComment, locale: Locale, id?: string): HTMLAnchorElement {
+export function timeLink(
+  comment: Pick<ShownComment, 'id' | 'created_at'>,
+  locale: Locale,
+  id?: string,
+): HTMLAnchorElement {
   const at = new Date(comment.created_at);
   return h(
     'a',
@@ -49,7 +53,7 @@ export function timeLink(comment: ShownComment, locale: Locale, id?: string): HT
 }
 
 /** The text and the pictures of a comment; a sentence in the place of a deleted one. `server` has the pictures. */
-export function bodyOf(comment: ShownComment, locale: Locale, server: string): HTMLDivElement {
+export function bodyOf(comment: QuotedComment, locale: Locale, server: string): HTMLDivElement {
   if (isTombstone(comment)) return h('div', { class: 'body gone' }, locale.text.deleted);
   if (!comment.html) return h('div', { class: 'body plain', dir: 'auto' }, comment.content);
   const body = h('div', { class: 'body', dir: 'auto' });

@@ -4,7 +4,6 @@
  */
 
 import type { Reaction, ReactionState } from '../api/wire.ts';
-import { askGuestName } from '../composer/guest-name.ts';
 import { h, icon, screenReaderText, THUMB_PATH } from '../dom/html.ts';
 import { reactionStateWith } from '../model/shown-comment.ts';
 import type { CommentHost, OwningComment } from './host.ts';
@@ -68,18 +67,24 @@ export class ReactionButtons {
   }
 
   async #react(kind: Reaction): Promise<void> {
-    const { identity, writing } = this.#thread;
+    const { identity, reacting } = this.#thread;
     this.#view.showMessage('');
     if (!identity.token && !(await this.#askToBecomeGuest())) return;
     const before = this.#state();
     this.#wanted = before.reaction === kind ? null : kind;
-    writing.showReaction(this.#view.comment.id, reactionStateWith(before, this.#wanted));
+    reacting.showReaction(this.#view.comment.id, reactionStateWith(before, this.#wanted));
     if (!this.#isSending) await this.#sendUntilSettled(before);
   }
 
   /** Asks for a name at this comment; resolves to whether the reader is a guest then. */
   async #askToBecomeGuest(): Promise<boolean> {
-    const isGuest = await askGuestName(this.#thread, this.#view.prompt);
+    let isGuest = false;
+    try {
+      const { askGuestName } = await this.#thread.loadForms();
+      isGuest = await askGuestName(this.#thread, this.#view.prompt);
+    } catch {
+      this.#view.showMessage(this.#thread.text.errors.network);
+    }
     this.focus();
     return isGuest;
   }
@@ -91,7 +96,7 @@ export class ReactionButtons {
 
   /** Of the presses made while a request is under way, the last one is sent after it. */
   async #sendUntilSettled(before: ReactionState): Promise<void> {
-    const { writing } = this.#thread;
+    const { reacting } = this.#thread;
     const { id } = this.#view.comment;
     let confirmed = before;
     let sent: Reaction | null;
@@ -99,13 +104,13 @@ export class ReactionButtons {
     try {
       do {
         sent = this.#wanted;
-        confirmed = await writing.sendReaction(id, sent, confirmed);
+        confirmed = await reacting.sendReaction(id, sent, confirmed);
       } while (this.#wanted !== sent);
     } catch (problem) {
       this.#thread.report(problem, this.#view);
     } finally {
       this.#isSending = false;
-      writing.showReaction(id, confirmed);
+      reacting.showReaction(id, confirmed);
     }
   }
 }

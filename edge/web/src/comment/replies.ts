@@ -53,7 +53,9 @@ export class ReplyList {
     this.#view.showMessage('');
     try {
       this.pager ??= this.#newPager();
-      this.#showPage(await this.pager.next(), this.pager);
+      const page = await this.pager.next();
+      await this.#thread.comments.addPage(page);
+      this.#showPage(page, this.pager);
     } catch (problem) {
       this.#thread.report(problem, this.#view);
     } finally {
@@ -71,8 +73,9 @@ export class ReplyList {
   }
 
   /** The first page takes the place of the top replies. */
-  #showPage({ items, isEnded, isStale }: ListPage, pager: ListPager): void {
+  #showPage(page: ListPage, pager: ListPager): void {
     const { frame, reader, text } = this.#thread;
+    const { items, isEnded, isStale } = page;
     const placed = this.#view.placeReplies(items, pager.seen);
     this.#showMoreButton(!isEnded);
     frame.showStale(isStale);

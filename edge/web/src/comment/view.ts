@@ -5,9 +5,12 @@
 
 import type { Comment, OverlayEntry } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
-import { authorNameOf, type ShownComment } from '../model/shown-comment.ts';
-import { BuildingToggle } from './building.ts';
+import { setTabStop } from '../dom/tab-stop.ts';
+import { authorNameOf, isTombstone, type ShownComment } from '../model/shown-comment.ts';
+import type { Timer } from '../util/time.ts';
+import { Building } from './building.ts';
 import type { CommentScope } from './comment-scope.ts';
+import { TextFold } from './fold.ts';
 import { CommentHeader } from './header.ts';
 import type { CommentHost, OwningComment } from './host.ts';
 import { InlineForms } from './inline-forms.ts';
@@ -15,9 +18,11 @@ import { avatarOf, bodyOf } from './parts.ts';
 import { ReactionButtons } from './reactions.ts';
 import { ReplyList } from './replies.ts';
 
+const MARK_MS = 2_000;
+
 /** The thread that views are shown in, with the places of their replies. */
 export interface CommentViewHost extends CommentHost {
-  readonly comments: ReplyPlaces;
+  readonly comments: ReplyPlaces & CommentHost['comments'];
 }
 
 interface ReplyPlaces {
@@ -32,7 +37,7 @@ export class CommentView implements OwningComment {
   readonly replies: ReplyList;
   readonly forms: InlineForms;
   readonly reactions: ReactionButtons;
-  readonly building: BuildingToggle;
+  readonly building: Building;
   readonly prompt = h('div');
   comment: ShownComment;
   own: Readonly<OverlayEntry>;
@@ -45,8 +50,9 @@ export class CommentView implements OwningComment {
   readonly #answered = h('p', { class: 'answer', hidden: true });
   readonly #state = h('p', { class: 'state' });
   readonly #message = h('p', { class: 'error', role: 'alert' });
+  #markTimer: Timer | undefined;
   #avatar = h('div', { class: 'avatar' });
-  #body = h('div');
+  readonly #fold: TextFold;
 
   constructor(thread: CommentViewHost, comment: ShownComment, scope: CommentScope<CommentView>) {
     this.#thread = thread;
@@ -54,9 +60,10 @@ export class CommentView implements OwningComment {
     this.scope = scope;
     this.own = thread.reader.overlayEntry(comment.id);
     const ids = { author: uniqueId('author'), when: uniqueId('when'), floor: uniqueId('floor') };
+    this.#fold = new TextFold(thread.text);
     this.#header = new CommentHeader(comment, thread.locale, ids);
     this.reactions = new ReactionButtons(thread, this);
-    this.building = new BuildingToggle(thread, this);
+    this.building = new Building(thread, this);
     this.forms = new InlineForms(thread, this);
     this.replies = new ReplyList(thread, this);
     this.#article = h(
@@ -67,7 +74,7 @@ export class CommentView implements OwningComment {
         'aria-labelledby': `${ids.author} ${ids.floor} ${ids.when}`,
       },
       this.#avatar,
-      this.#buildMain(),
+      this.#buildMain(ids.author),
     );
     const { list, moreButton } = this.replies;
     this.node = h('li', { class: 'item' }, this.#article, list, moreButton);
@@ -76,10 +83,6 @@ export class CommentView implements OwningComment {
 
   get authorName(): string {
     return authorNameOf(this.comment, this.#thread.locale);
-  }
-
-  get isBuildingShown(): boolean {
-    return this.building.isShown;
   }
 
   update(comment: ShownComment): void {
@@ -99,13 +102,15 @@ export class CommentView implements OwningComment {
     this.#header.renderBadges(this.comment, true);
   }
 
-  /** Marks the comment that a permalink names. */
-  markAsTarget(): void {
+  /** Marks the comment that a link names, for a moment. */
+  mark(): void {
+    clearTimeout(this.#markTimer);
     this.node.classList.add('target');
+    this.#markTimer = setTimeout(() => this.node.classList.remove('target'), MARK_MS);
   }
 
-  focus(): void {
-    this.#article.focus();
+  focus(options?: FocusOptions): void {
+    this.#article.focus(options);
   }
 
   showMessage(message: string): void {
@@ -113,18 +118,28 @@ export class CommentView implements OwningComment {
   }
 
   hideBody(isHidden: boolean): void {
-    this.#body.hidden = isHidden;
+    this.#fold.node.hidden = isHidden;
   }
 
-  /** Shows the line "replying to …", or hides it where the place in the list says the same. */
-  showAnswered(isVisible: boolean): void {
+  /**
+   * Shows what the comment answers, unless its place says so: as a building where the mode has
+   * buildings, or where the thread around the comment is not on the page; else as a line.
+   */
+  showAnswered(place: 'below-parent' | 'in-thread' | 'alone'): void {
     const { parent_id, reply_to } = this.comment;
-    this.#answered.hidden = !isVisible || !reply_to;
-    if (!isVisible || !reply_to) return;
+    const isAnswer = parent_id !== null && place !== 'below-parent';
+    const isFramed = isAnswer && (place === 'alone' || this.#thread.mode === 'building');
+    this.node.classList.toggle('card', isAnswer && place === 'alone');
+    this.building.drawByItself(isFramed, { isAlone: place === 'alone' });
+    const isLine = isAnswer && !isFramed && reply_to;
+    this.#answered.hidden = !isLine;
+    if (!isLine) return;
     const { text } = this.#thread;
     this.#answered.replaceChildren(
       `${text.replyingTo} `,
       h('a', { href: `#comment-${parent_id}` }, reply_to.name || text.anonymous),
+      ' · ',
+      this.building.toggle,
     );
   }
 
@@ -139,17 +154,16 @@ export class CommentView implements OwningComment {
   renderActions(): void {
     this.reactions.render(this.comment.state === 'published');
     this.forms.render();
-    this.building.render();
+    setTabStop(this.#article);
   }
 
-  #buildMain(): HTMLElement {
+  #buildMain(authorId: string): HTMLElement {
     const { replyButton, editButton, deleteButton, slot } = this.forms;
     const actions = h(
       'div',
-      { class: 'actions' },
+      { class: 'actions', role: 'toolbar', 'aria-labelledby': authorId },
       ...this.reactions.nodes,
       replyButton,
-      this.building.button,
       editButton,
       deleteButton,
     );
@@ -159,8 +173,8 @@ export class CommentView implements OwningComment {
       this.#header.node,
       this.#answered,
       this.#state,
-      this.building.chain,
-      this.#body,
+      this.building.node,
+      this.#fold.node,
       actions,
       this.#message,
       this.prompt,
@@ -174,14 +188,20 @@ export class CommentView implements OwningComment {
     const avatar = avatarOf(comment.author, comment.author ? this.authorName : '·');
     this.#avatar.replaceWith(avatar);
     this.#avatar = avatar;
-    this.#header.render(comment, this.isPinned);
+    this.#header.render(comment, this.#floorText(), this.isPinned);
     this.#renderState();
-    const body = bodyOf(comment, locale, this.#thread.api.base);
-    body.hidden = this.#body.hidden;
-    this.#body.replaceWith(body);
-    this.#body = body;
+    this.#fold.show(bodyOf(comment, locale, this.#thread.api.base));
+    if (isTombstone(comment)) this.building.render();
     this.node.classList.toggle('sending', comment.state === 'sending');
     this.renderActions();
+  }
+
+  /** A root has its number in the list, and an answer in a building its place in the chain. */
+  #floorText(): string {
+    const { mode, text } = this.#thread;
+    const { floor, path } = this.comment;
+    if (path.length === 1) return floor ? text.floor(floor) : '';
+    return mode === 'building' ? text.storey(path.length) : '';
   }
 
   #renderState(): void {

@@ -1,11 +1,9 @@
 /** Answers a server's challenge in a form, and says meanwhile what happens. */
 
-import { solveAltcha } from '../api/altcha.ts';
 import type { Challenge } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import type { Locale } from '../text/locale.ts';
 import type { ComposerForm } from './form.ts';
-import { turnstileToken } from './turnstile.ts';
 
 /** Null when there is no answer. */
 export async function answerChallenge(
@@ -16,7 +14,11 @@ export async function answerChallenge(
   const isWidget = 'sitekey' in challenge;
   form.progress.textContent = isWidget ? text.confirmHuman : text.solving;
   try {
-    if (!isWidget) return await solveAltcha(challenge);
+    if (!isWidget) {
+      const { solveAltcha } = await import('../api/altcha.ts');
+      return await solveAltcha(challenge);
+    }
+    const { turnstileToken } = await import('./turnstile.ts');
     return await withWidgetBox(form, (box) =>
       turnstileToken(box, challenge.sitekey, tag.toLowerCase()),
     );

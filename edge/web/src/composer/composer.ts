@@ -1,20 +1,23 @@
 /** Writes a comment, a reply or an edit: checks the text, sends it, and says what became of it. */
 
 import { sendAnswering } from '../api/challenge.ts';
+import { editComment, postComment, uploadPicture } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { MAX_RETRIES, retryWhileOutcomeUnknown } from '../api/retry.ts';
 import type { ApiAnswer } from '../api/transport.ts';
 import type { Challenge, Comment } from '../api/wire.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
-import { authorNameOf, type ShownComment } from '../model/shown-comment.ts';
+import { type AnsweredComment, authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { countCodePoints } from '../util/count.ts';
 import { tabStorage } from '../util/json-storage.ts';
 import { answerChallenge } from './answer.ts';
 import { ComposerDraft } from './draft.ts';
+import { draftScope } from './draft-key.ts';
 import { ComposerForm } from './form.ts';
 import type { GuestNameHost } from './guest-name.ts';
 import { PictureTray } from './pictures.ts';
+import { type ComposerShell, composerShell } from './shell.ts';
 
 /** The server's limit. */
 const MAX_CONTENT_CODE_POINTS = 5_000;
@@ -23,16 +26,16 @@ const WARN_CONTENT_CODE_POINTS = 4_500;
 
 /** The thread that a composer writes in. */
 export interface ComposerHost extends ThreadContext {
-  readonly reader: GuestNameHost['reader'] & ComposerReader;
-  readonly writing: PostWriter;
+  readonly reader: ComposerReader;
+  readonly writing: GuestNameHost['writing'] & PostWriter;
   readonly account: ComposerAccount;
   /** The server has refused a post because the subject is closed. */
   close(): void;
+  /** The event of a problem that the reader is shown. */
+  emitProblem(problem: ApiProblem): void;
 }
 
 interface ComposerReader {
-  /** Rejects with an `ApiProblem` when the server refuses the name. */
-  rename(name: string): Promise<void>;
   /** True when the token was a guest's: the form asks for a name again. */
   dropRefusedToken(problem: ApiProblem): boolean;
 }
@@ -40,13 +43,15 @@ interface ComposerReader {
 interface ComposerAccount {
   /** Whether a reader can sign in here; it is asked for at the first call. */
   canSignIn(): Promise<boolean>;
-  openSignIn(): void;
-  openPanel(): void;
+  openSignIn(): unknown;
+  openPanel(): unknown;
 }
 
 interface PostWriter {
+  /** Rejects with an `ApiProblem` when the server refuses the name. */
+  rename(name: string): Promise<void>;
   /** The node of a comment that is on its way. */
-  showSending(content: string, parent: ShownComment | null, guestName: string): HTMLElement;
+  showSending(content: string, parent: AnsweredComment | null, guestName: string): HTMLElement;
   acceptPost(comment: Comment): void;
   acceptEdit(comment: Comment): void;
 }
@@ -54,14 +59,14 @@ interface PostWriter {
 /** A new comment, unless one of these is there. */
 export interface ComposerPurpose {
   /** The comment to reply to. */
-  parent?: ShownComment;
+  parent?: AnsweredComment;
   /** The comment to edit. */
   edit?: ShownComment;
 }
 
 export class Composer {
   readonly #thread: ComposerHost;
-  readonly #parent: ShownComment | null;
+  readonly #parent: AnsweredComment | null;
   readonly #edit: ShownComment | null;
   readonly #close: (() => void) | null;
   readonly #form: ComposerForm;
@@ -73,25 +78,23 @@ export class Composer {
   #isRenaming = false;
   #canSignIn = false;
 
-  /** `close` takes the form away; the form at the top of a thread has none. */
+  /** `close` takes the form away; the form at the top of a thread has none, but a shell that is on the page. */
   constructor(
     thread: ComposerHost,
     { parent, edit }: ComposerPurpose = {},
     close: (() => void) | null = null,
+    shell?: ComposerShell,
   ) {
     this.#thread = thread;
     this.#parent = parent ?? null;
     this.#edit = edit ?? null;
     this.#close = close;
-    const scope = `${thread.api.base}|${thread.subject}|${parent?.id ?? ''}`;
+    const scope = draftScope(thread.api.base, thread.subject, parent?.id);
     // An edit begins with the text of the comment each time.
     this.#draft = new ComposerDraft(edit ? null : tabStorage, scope);
     this.#form = new ComposerForm(
-      {
-        label: this.#label(),
-        placeholder: parent ? this.#label() : thread.text.placeholder,
-        submit: this.#submitLabel(),
-      },
+      shell ?? composerShell(this.#label(), this.#label()),
+      this.#submitLabel(),
       {
         onInput: () => this.#onInput(),
         onSubmit: () => this.#submit(),
@@ -100,10 +103,15 @@ export class Composer {
       thread.text,
     );
     this.#pictures = edit ? null : this.#makePictures();
-    this.#form.text.input.value = edit ? edit.content : (this.#draft.restore() ?? '');
+    const { input } = this.#form.text;
+    const draft = edit ? edit.content : this.#draft.restore();
+    // What was written while this was on its way is the newer text.
+    if (draft && !input.value) input.value = draft;
     this.showIdentity();
     this.#showCount();
-    this.#form.node.addEventListener('focusin', () => this.#offerSignIn(), { once: true });
+    // A line that has become a form has the focus already.
+    if (this.#form.node.matches(':focus-within')) this.#offerSignIn();
+    else this.#form.node.addEventListener('focusin', () => this.#offerSignIn(), { once: true });
     if (close) closeOnEscape(this.#form.node, close);
   }
 
@@ -153,7 +161,7 @@ export class Composer {
   }
 
   #makePictures(): PictureTray {
-    const { api, reader, text } = this.#thread;
+    const { api, text, writing } = this.#thread;
     const form = this.#form;
     const tray = new PictureTray(
       {
@@ -164,10 +172,10 @@ export class Composer {
           const name = form.name.input.value.trim();
           if (this.#thread.identity.member) return true;
           if (!name) form.showNameError(text.needName);
-          else await reader.becomeGuest(name).catch((problem) => this.#fail(problem));
+          else await writing.becomeGuest(name).catch((problem) => this.#fail(problem));
           return Boolean(this.#thread.identity.member);
         },
-        upload: (file, onProgress, signal) => api.upload({ file, onProgress, signal }),
+        upload: (file, onProgress, signal) => uploadPicture(api, { file, onProgress, signal }),
         showError: (sentence) => form.showTextError(sentence),
         showProblem: (problem) => this.#fail(problem),
       },
@@ -268,11 +276,12 @@ export class Composer {
   }
 
   async #attempt(content: string, name: string): Promise<ApiAnswer<Comment>> {
-    const { api, identity, locale, reader, subject } = this.#thread;
+    const { api, identity, locale, subject, writing } = this.#thread;
     const answer = (challenge: Challenge) => answerChallenge(challenge, this.#form, locale);
     const edited = this.#edit;
-    if (edited) return sendAnswering((given) => api.edit(edited.id, content, given), answer);
-    if (!identity.member) await reader.becomeGuest(name);
+    if (edited)
+      return sendAnswering((given) => editComment(api, edited.id, content, given), answer);
+    if (!identity.member) await writing.becomeGuest(name);
     else if (this.#isRenaming) await this.#rename(name);
     const media = this.#pictures?.media.map(({ id }) => id) ?? [];
     const key = this.#draft.keyFor(content, media);
@@ -282,12 +291,12 @@ export class Composer {
       ...(this.#parent && { parent_id: this.#parent.id }),
       ...(media.length > 0 && { media }),
     };
-    return sendAnswering((given) => api.post(subject, body, key, given), answer);
+    return sendAnswering((given) => postComment(api, subject, body, key, given), answer);
   }
 
   async #rename(name: string): Promise<void> {
-    const { identity, reader } = this.#thread;
-    if (name !== identity.member?.name) await reader.rename(name);
+    const { identity, writing } = this.#thread;
+    if (name !== identity.member?.name) await writing.rename(name);
     this.#isRenaming = false;
     this.showIdentity();
   }
@@ -341,6 +350,7 @@ export class Composer {
 
   #showProblem(problem: ApiProblem): void {
     const { locale, text } = this.#thread;
+    this.#thread.emitProblem(problem);
     const nameDetail = this.#form.asksName ? problem.fieldDetail('name') : null;
     if (nameDetail) {
       this.#form.showNameError(nameDetail);

@@ -5,6 +5,7 @@
 
 import { newIdempotencyKey } from '../api/retry.ts';
 import type { JsonStorage } from '../util/json-storage.ts';
+import { draftKey } from './draft-key.ts';
 
 interface StoredDraft {
   text: string;
@@ -20,7 +21,7 @@ export class ComposerDraft {
   /** `scope` names the thread and the parent. Without a storage nothing is kept. */
   constructor(storage: JsonStorage | null, scope: string) {
     this.#storage = storage;
-    this.#storageKey = `gailou:draft:${scope}`;
+    this.#storageKey = draftKey(scope);
   }
 
   /** The stored text; null when there is none. */

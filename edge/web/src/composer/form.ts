@@ -2,6 +2,7 @@
 
 import { h, uniqueId } from '../dom/html.ts';
 import type { Strings } from '../text/en.ts';
+import type { ComposerShell } from './shell.ts';
 
 /** The longest name that the server takes, in UTF-16 units. */
 export const MAX_NAME_LENGTH = 40;
@@ -11,13 +12,6 @@ export interface ComposerHandlers {
   onSubmit: () => void;
   /** Adds a cancel button. */
   onCancel: (() => void) | null;
-}
-
-export interface ComposerLabels {
-  /** The accessible name of the text field. */
-  label: string;
-  placeholder: string;
-  submit: string;
 }
 
 /** An input and the paragraph that says what is wrong with it. */
@@ -39,8 +33,15 @@ export class ComposerForm {
   readonly submitButton: HTMLButtonElement;
   readonly #nameRow: HTMLDivElement;
 
-  constructor(labels: ComposerLabels, handlers: ComposerHandlers, strings: Strings) {
-    this.text = textField(labels.placeholder, handlers);
+  /** Makes a whole form of `shell`, around its text field, so that who writes in it goes on. */
+  constructor(
+    shell: ComposerShell,
+    submitLabel: string,
+    handlers: ComposerHandlers,
+    strings: Strings,
+  ) {
+    this.node = shell.form;
+    this.text = textField(shell.input, handlers);
     this.name = nameField(strings.namePlaceholder);
     this.#nameRow = h(
       'div',
@@ -53,25 +54,17 @@ export class ComposerForm {
       ),
       this.name.error,
     );
-    this.submitButton = h('button', { type: 'submit', class: 'button primary' }, labels.submit);
-    this.node = h(
-      'form',
-      {
-        class: 'composer',
-        novalidate: true,
-        on: {
-          submit: (event) => {
-            event.preventDefault();
-            handlers.onSubmit();
-          },
-        },
-      },
-      h('label', { class: 'sr', for: this.text.input.id }, labels.label),
-      this.#nameRow,
-      this.text.input,
+    this.submitButton = h('button', { type: 'submit', class: 'button primary' }, submitLabel);
+    this.node.addEventListener('submit', (event) => {
+      event.preventDefault();
+      handlers.onSubmit();
+    });
+    this.node.classList.remove('closed');
+    this.text.input.after(
       this.text.error,
       this.progress,
       this.widgetSlot,
+      this.#nameRow,
       h(
         'div',
         { class: 'bar' },
@@ -136,19 +129,16 @@ function clearError({ input, error }: Field<HTMLElement>): void {
   input.removeAttribute('aria-invalid');
 }
 
-function textField(placeholder: string, handlers: ComposerHandlers): Field<HTMLTextAreaElement> {
+function textField(
+  input: HTMLTextAreaElement,
+  handlers: ComposerHandlers,
+): Field<HTMLTextAreaElement> {
   const error = h('p', { class: 'error', role: 'alert', id: uniqueId('error') });
-  const input = h('textarea', {
-    id: uniqueId('text'),
-    rows: 3,
-    placeholder,
-    'aria-describedby': error.id,
-    on: {
-      input: handlers.onInput,
-      keydown: (event) => {
-        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) handlers.onSubmit();
-      },
-    },
+  input.rows = 3;
+  input.setAttribute('aria-describedby', error.id);
+  input.addEventListener('input', handlers.onInput);
+  input.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) handlers.onSubmit();
   });
   return { input, error };
 }

@@ -7,7 +7,7 @@ import { MAX_NAME_LENGTH } from './form.ts';
 
 /** The thread whose reader becomes a guest. */
 export interface GuestNameHost extends ThreadContext {
-  readonly reader: GuestMaker;
+  readonly writing: GuestMaker;
 }
 
 interface GuestMaker {
@@ -68,7 +68,7 @@ export function askGuestName(thread: GuestNameHost, slot: HTMLElement): Promise<
 /** The sentence about what went wrong; empty when nothing did. */
 async function createGuest(thread: GuestNameHost, name: string): Promise<string> {
   try {
-    await thread.reader.becomeGuest(name);
+    await thread.writing.becomeGuest(name);
     return '';
   } catch (problem) {
     if (!(problem instanceof ApiProblem)) throw problem;

@@ -13,6 +13,8 @@ import { parseRange } from './live-ranges.ts';
 import { MemberPage } from './member.tsx';
 import { Members } from './members.tsx';
 import { type ConsoleContext, ConsoleProvider, useConsole } from './parts.tsx';
+import { isOwnAccount } from './passkey.ts';
+import { Passkeys } from './passkeys.tsx';
 import { Rejected } from './rejected.tsx';
 import { Review } from './review.tsx';
 import { parseRoute, type Route, SECTIONS, type Section } from './route.ts';
@@ -221,6 +223,7 @@ function SignedIn({
   const hasSearch = useHasSearch(client);
   const { offers, offerUndo, undo } = useUndo(text, say);
   const [isHelpOpen, setHelpOpen] = useState(false);
+  const [arePasskeysOpen, setPasskeysOpen] = useState(false);
   const context = useMemo<ConsoleContext>(
     () => ({ client, session, text, language, hasSearch, say, countAgain, offerUndo }),
     [client, session, text, language, hasSearch, say, countAgain, offerUndo],
@@ -246,6 +249,19 @@ function SignedIn({
         >
           ?
         </button>
+        {isOwnAccount(session.id) && (
+          <button
+            type="button"
+            class="open-passkeys"
+            aria-label={text.passkeys}
+            onClick={() => setPasskeysOpen(true)}
+          >
+            <svg viewBox="0 0 24 24" aria-hidden="true">
+              <path d="M15.5 14.5a6 6 0 1 0-5-5L3 17v4h4v-2h2v-2h2zM16 8h.01" />
+            </svg>
+            <span>{text.passkeys}</span>
+          </button>
+        )}
         {languageButton}
         <button type="button" onClick={onSignOut}>
           {text.signOut}
@@ -262,6 +278,7 @@ function SignedIn({
         <UndoBar offers={offers} text={text} onUndo={() => void undo()} />
       </footer>
       {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
+      {arePasskeysOpen && <Passkeys onClose={() => setPasskeysOpen(false)} />}
     </ConsoleProvider>
   );
 }

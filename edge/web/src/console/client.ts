@@ -20,6 +20,8 @@ import type {
   ListPage,
   ModeratedMember,
   ModeratedSubject,
+  Passkey,
+  PasskeyChallenge,
   QueuePage,
   QueuePart,
   RefusedText,
@@ -231,6 +233,24 @@ export class ConsoleClient {
   retryDelivery(id: string, delivery: string): Promise<WebhookDelivery> {
     const path = `/v1/admin/webhooks/${encodeURIComponent(id)}/deliveries`;
     return this.#send('POST', `${path}/${encodeURIComponent(delivery)}/retry`);
+  }
+
+  /** Those of the account that is signed in. */
+  async passkeys(): Promise<Passkey[]> {
+    const list: { data: Passkey[] } = await this.#send('GET', '/v1/auth/passkeys');
+    return list.data;
+  }
+
+  beginPasskey(): Promise<PasskeyChallenge> {
+    return this.#send('POST', '/v1/auth/passkeys/registration');
+  }
+
+  addPasskey(challenge: string, name: string, credential: unknown): Promise<Passkey> {
+    return this.#send('POST', '/v1/auth/passkeys', { body: { challenge, name, credential } });
+  }
+
+  async removePasskey(id: string): Promise<void> {
+    await this.#send('DELETE', `/v1/auth/passkeys/${encodeURIComponent(id)}`);
   }
 
   /** The published comments of a subject, or all, one a line; `onBytes` hears how many bytes have come. */

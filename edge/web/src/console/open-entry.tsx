@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Comment } from '../api/wire.ts';
+import { type Frame as FloorFrame, framesOf, isGap, rowsOf } from '../building/frames.ts';
 import { CommentHtml, Pictures, Problem, useConsole, useNow } from './parts.tsx';
 import { listHref, memberHref, threadHref } from './route.ts';
 import { ago, type ConsoleText } from './text.ts';
@@ -42,7 +43,7 @@ export function OpenEntry({ entry }: { entry: QueueEntry }) {
         {floor !== null && ` · ${text.floor(floor)}`}
       </p>
       {holder && <p class="problem">{text.leasedBy(holder)}</p>}
-      <Building floors={context} />
+      <Building comment={comment} floors={context} />
       <div class="now">
         {author && (
           <a href={memberHref(author.id)} dir="auto">
@@ -80,21 +81,36 @@ export function OpenEntry({ entry }: { entry: QueueEntry }) {
   );
 }
 
-/** The comments above, each floor standing on the ones before it. */
-function Building({ floors }: { floors: Comment[] }) {
-  const top = floors.at(-1);
-  if (!top) return null;
+/** What the comment stands on, as far as the queue says it. */
+function Building({ comment, floors }: { comment: Comment; floors: Comment[] }) {
+  const find = (id: string) => floors.find((floor) => floor.id === id);
+  const frame = framesOf(rowsOf(comment.path, find));
+  return frame && <Frame frame={frame} />;
+}
+
+/** A floor around everything that is older. */
+function Frame({ frame }: { frame: FloorFrame<Comment> }) {
+  const { text } = useConsole();
   return (
     <div class="frame">
-      <Building floors={floors.slice(0, -1)} />
-      <div class="floor">
-        {top.author && (
-          <a href={memberHref(top.author.id)} dir="auto">
-            {top.author.name || top.author.id}
-          </a>
-        )}{' '}
-        <CommentHtml html={top.html} />
-      </div>
+      {frame.inside && <Frame frame={frame.inside} />}
+      {frame.rows.map((row) =>
+        isGap(row) ? (
+          <p key={row.hidden[0]} class="floor quiet">
+            {text.moreFloors(row.hidden.length)}
+          </p>
+        ) : (
+          <div key={row.floor.id} class="floor">
+            <span class="quiet">{row.number}</span>{' '}
+            {row.floor.author && (
+              <a href={memberHref(row.floor.author.id)} dir="auto">
+                {row.floor.author.name || row.floor.author.id}
+              </a>
+            )}{' '}
+            <CommentHtml html={row.floor.html} />
+          </div>
+        ),
+      )}
     </div>
   );
 }

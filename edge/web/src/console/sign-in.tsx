@@ -1,8 +1,9 @@
-/** Signing in with the token of a moderator. */
+/** Signing in: with a passkey of an account of this installation, or with the token of a moderator. */
 
 import { useState } from 'preact/hooks';
 import { ConsoleClient } from './client.ts';
 import { problemText } from './parts.tsx';
+import { canUsePasskeys, signInWithPasskey } from './passkey.ts';
 import { readToken, type Session } from './session.ts';
 import type { ConsoleText } from './text.ts';
 
@@ -16,19 +17,16 @@ export function SignIn({
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState('');
   const [isAsking, setAsking] = useState(false);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
+  /** Signs in with the token that is found, unless it moderates nothing. */
+  const signIn = async (find: () => Promise<string | null>, refusal: string) => {
     setProblem('');
-    const owner = readToken(token);
-    if (!owner) {
-      setProblem(text.notAModerator);
-      return;
-    }
     setAsking(true);
     try {
-      const role = await new ConsoleClient(owner.token).findRole();
-      if (role) onSession({ ...owner, role });
-      else setProblem(text.notAModerator);
+      const found = await find();
+      const owner = found ? readToken(found) : null;
+      const role = owner && (await new ConsoleClient(owner.token).findRole());
+      if (owner && role) onSession({ ...owner, role });
+      else setProblem(refusal);
     } catch (error) {
       setProblem(`${text.failed} ${problemText(error)}`);
     } finally {
@@ -36,8 +34,30 @@ export function SignIn({
     }
   };
   return (
-    <form class="card" onSubmit={(event) => void submit(event)}>
+    <form
+      class="card"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void signIn(async () => token, text.notAModerator);
+      }}
+    >
       <h1>{text.title}</h1>
+      {canUsePasskeys() && (
+        <>
+          <p class="buttons">
+            <button
+              type="button"
+              class="good"
+              disabled={isAsking}
+              onClick={() => void signIn(signInWithPasskey, text.noPasskeyChosen)}
+            >
+              {text.signInWithPasskey}
+            </button>
+          </p>
+          <p class="quiet">{text.signInWithPasskeyText}</p>
+          <hr />
+        </>
+      )}
       <p>{text.signInText}</p>
       <label class="field">
         {text.token}
@@ -57,7 +77,7 @@ export function SignIn({
         </p>
       )}
       <p class="buttons">
-        <button type="submit" class="good" disabled={isAsking}>
+        <button type="submit" class={canUsePasskeys() ? '' : 'good'} disabled={isAsking}>
           {text.signIn}
         </button>
       </p>

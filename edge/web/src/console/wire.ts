@@ -263,6 +263,20 @@ export interface Webhook extends WebhookRequest {
   secret?: string;
 }
 
+export interface Passkey {
+  id: string;
+  name: string;
+  created_at: number;
+  /** When it signed in last; null before the first time. */
+  used_at: number | null;
+}
+
+/** What the browser asks an authenticator for; the answer is sent with `challenge`. */
+export interface PasskeyChallenge {
+  challenge: string;
+  options: Record<string, unknown>;
+}
+
 export interface WebhookDelivery {
   id: string;
   event: WebhookEvent;

@@ -13,6 +13,8 @@ const comments = document.createElement('gailou-comments');
 const languageButton = elementById('language');
 const themeButton = elementById('theme');
 const choice = { language: startLanguage(), theme: startTheme() };
+/** Any language of the element, from `?lang=`; the essay has two. */
+let commentLanguage = query.get('lang');
 
 function elementById(id: string): HTMLElement {
   const element = document.getElementById(id);
@@ -49,6 +51,7 @@ function startTheme(): Theme {
 
 function chooseLanguage(language: Language): void {
   choice.language = language;
+  commentLanguage = null;
   storeChoice('lang', language);
   showChoice();
 }
@@ -67,7 +70,7 @@ function showChoice(): void {
   root.lang = isChinese ? 'zh-CN' : 'en';
   root.dataset.lang = language;
   root.dataset.theme = theme;
-  comments.setAttribute('lang', language);
+  comments.setAttribute('lang', commentLanguage ?? language);
   comments.setAttribute('theme', theme);
   languageButton.textContent = isChinese ? 'English' : '中文';
   languageButton.lang = isChinese ? 'en' : 'zh-CN';

@@ -11,6 +11,24 @@ interface Properties {
   readonly [attribute: string]: Attribute | Listeners;
 }
 
+/** What a page can style by `::part`: the name of the part by the tag of a node, or by its first class. */
+const PART_NAMES: Readonly<Record<string, string>> = {
+  top: 'header',
+  composer: 'composer',
+  input: 'input',
+  textarea: 'input',
+  bar: 'toolbar',
+  button: 'button',
+  article: 'comment',
+  author: 'author',
+  body: 'body',
+  actions: 'actions',
+  floor: 'floor',
+  frame: 'frame',
+  badge: 'seal',
+  note: 'notice',
+};
+
 /**
  * Makes an element. Attributes that are null, undefined or false are left out, and true is an
  * attribute without a value. Children that are null are left out.
@@ -26,6 +44,8 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
     if (typeof value === 'object') addListeners(node, value);
     else node.setAttribute(name, value === true ? '' : String(value));
   }
+  const part = PART_NAMES[node.className.split(' ', 1)[0] || tag];
+  if (part) node.setAttribute('part', part);
   node.append(...children.filter((child) => child !== null));
   return node;
 }

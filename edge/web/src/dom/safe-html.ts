@@ -50,6 +50,9 @@ function copySafeElement(element: Element, to: ParentNode): void {
   if (tag === 'a') copyLink(element, copy);
   const start = element.getAttribute('start') ?? '';
   if (tag === 'ol' && /^\d{1,6}$/.test(start)) copy.setAttribute('start', start);
+  // Each paragraph has a direction of its own; a wide one can be scrolled by keys.
+  if (/^(p|li|h\d|t[dh]|blockquote)$/.test(tag)) copy.dir = 'auto';
+  if (tag === 'pre') copy.tabIndex = 0;
   copySafeNodes(element, copy);
   to.append(copy);
 }

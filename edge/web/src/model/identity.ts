@@ -19,6 +19,9 @@ interface TokenClaims extends Omit<KnownMember, 'id'> {
   role?: string;
 }
 
+/** An event of the window: who the reader is has changed on this page. Of other pages the browser says so by `storage`. */
+export const IDENTITY_CHANGED = 'gailou:identity';
+
 /** Whose token the reader has. */
 export type IdentityKind = 'host' | 'account' | 'guest';
 
@@ -71,20 +74,26 @@ export class ReaderIdentity {
 
   keepGuest({ token, member }: Guest): void {
     siteStorage.set(this.#guestKey, { token, member });
+    announceChange();
   }
 
   dropGuest(): void {
     siteStorage.remove(this.#guestKey);
+    announceChange();
   }
 
   keepSession({ token, expires_at }: Session): void {
     siteStorage.set(this.#sessionKey, { token, expires_at });
+    announceChange();
   }
 
   dropSession(): void {
     siteStorage.remove(this.#sessionKey);
+    announceChange();
   }
 }
+
+const announceChange = () => globalThis.dispatchEvent?.(new Event(IDENTITY_CHANGED));
 
 /** The claims of a JWT, not verified: to be shown, never to be trusted. */
 export function readTokenClaims(token: string): TokenClaims {

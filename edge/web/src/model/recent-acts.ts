@@ -5,7 +5,7 @@
 
 import type { Comment } from '../api/wire.ts';
 import { tabStorage } from '../util/json-storage.ts';
-import { tombstoneOf } from './shown-comment.ts';
+import { type QuotedComment, tombstoneOf } from './shown-comment.ts';
 
 /** Own posts, edits and deletions outlive every cached page. */
 const ACT_TTL_MS = 120_000;
@@ -64,7 +64,7 @@ export class RecentActs {
   }
 
   /** A comment from a list with the reader's own later changes. */
-  applyTo(comment: Comment): Comment {
+  applyTo<Shown extends QuotedComment & { edited_at?: number | null }>(comment: Shown): Shown {
     let result = comment;
     const edit = this.#get('edit', comment.id);
     if (edit && (edit.edited_at || 0) > (comment.edited_at || 0)) {

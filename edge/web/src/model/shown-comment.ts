@@ -6,6 +6,15 @@ import type { Locale } from '../text/locale.ts';
 /** Also a comment that is on its way to the server. */
 export type ShownComment = Omit<Comment, 'state'> & { state: CommentState | 'sending' };
 
+/** What a reply needs of the comment that it answers. */
+export type AnsweredComment = Pick<ShownComment, 'id' | 'author' | 'path'>;
+
+/** A comment as those above it quote it. */
+export type QuotedComment = Pick<
+  ShownComment,
+  'id' | 'author' | 'content' | 'html' | 'media' | 'likes' | 'created_at' | 'state'
+>;
+
 /** The part of the overlay of a comment that the reader has nothing to do with. */
 export const NO_OVERLAY_ENTRY: Readonly<OverlayEntry> = Object.freeze({
   reaction: null,
@@ -18,25 +27,18 @@ export function hasFlag(comment: ShownComment, flag: Comment['flags'][number]): 
 }
 
 /** A deleted comment keeps its place, but has no author. */
-export function isTombstone(comment: ShownComment): boolean {
+export function isTombstone(comment: Pick<ShownComment, 'author'>): boolean {
   return !comment.author;
 }
 
-export function authorNameOf(comment: ShownComment, locale: Locale): string {
+export function authorNameOf(comment: Pick<ShownComment, 'author'>, locale: Locale): string {
   if (!comment.author) return locale.text.deletedAuthor;
   return comment.author.name || locale.text.anonymous;
 }
 
-export function tombstoneOf<Shown extends ShownComment>(comment: Shown): Shown {
-  return {
-    ...comment,
-    state: 'deleted',
-    content: '',
-    html: '',
-    author: null,
-    mentions: [],
-    media: [],
-  };
+export function tombstoneOf<Shown extends QuotedComment>(comment: Shown): Shown {
+  const gone = { state: 'deleted', content: '', html: '', author: null, media: [] } as const;
+  return { ...comment, ...gone, ...('mentions' in comment && { mentions: [] }) };
 }
 
 /** The counts once `wanted` is the reader's reaction. */

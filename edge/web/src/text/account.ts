@@ -1,7 +1,5 @@
 /** The texts of the windows of an account, which the element loads with them. */
 
-import type { Locale } from './locale.ts';
-
 const en = {
   close: 'Close',
   signInWith: (name: string) => `Sign in with ${name}`,
@@ -31,7 +29,7 @@ const en = {
   gone: 'This comment is no longer shown.',
 };
 
-type AccountStrings = typeof en;
+export type AccountStrings = typeof en;
 
 const zh: AccountStrings = {
   close: '关闭',
@@ -61,4 +59,11 @@ const zh: AccountStrings = {
   gone: '这条评论已不再显示。',
 };
 
-export const accountText = ({ language }: Locale): AccountStrings => (language === 'zh' ? zh : en);
+/** What is used of a `Locale`. */
+interface AccountLocale {
+  readonly tag: string;
+  readonly language: { readonly account?: AccountStrings };
+}
+
+export const accountText = ({ tag, language }: AccountLocale): AccountStrings =>
+  language.account ?? (tag === 'zh-CN' ? zh : en);

@@ -1,9 +1,15 @@
-/** The English texts. The type `Strings` is made from them, so every other language has the same keys. */
+/**
+ * The English texts of a thread that is read; what is loaded later brings `en-later.ts`. The type `Strings` is made from
+ * both, so every other language has the same keys.
+ */
 
-const plural = (n: number, one: string, many: string) => (n === 1 ? one : many);
+import type { enLater } from './en-later.ts';
+import { numbersIn } from './numbers.ts';
 
-export const en = {
-  title: (n: number) => `${n} ${plural(n, 'comment', 'comments')}`,
+const { plural } = numbersIn<'one' | 'other'>('en');
+
+const first = {
+  title: (n: number) => plural(n, { one: '# comment', other: '# comments' }),
   titleNone: 'Comments',
   sortLabel: 'Sort comments',
   moreSorts: 'More sorts',
@@ -24,66 +30,29 @@ export const en = {
   hiddenSubject: 'The comments of this page are hidden.',
   write: 'Write a comment',
   writeReply: (name: string) => `Reply to ${name}`,
-  editComment: 'Edit your comment',
   placeholder: 'Join the discussion…',
-  yourName: 'Your name',
-  namePlaceholder: 'How others will see you',
-  postingAs: (name: string) => `Posting as ${name}`,
-  change: 'change',
-  changeName: 'Change your name',
-  yourAccount: 'Your account',
-  signIn: 'Sign in',
-  notifications: (unread: number) =>
-    unread === 0
-      ? 'Notifications'
-      : `${unread} unread ${plural(unread, 'notification', 'notifications')}`,
-  post: 'Post',
   reply: 'Reply',
-  save: 'Save',
-  retry: 'Retry',
-  cancel: 'Cancel',
   sending: 'Sending…',
-  counter: (left: number) => (left < 0 ? `${-left} too many` : `${left} left`),
-  needText: 'Write something first.',
-  needName: 'Please enter a name first.',
-  tooLong: (most: number) => `A comment can have at most ${most} characters.`,
-  retrying: (seconds: number, attempt: number, most: number) =>
-    `Outcome unknown; retrying is safe. Trying again in ${seconds} s (${attempt} of ${most})…`,
-  addPicture: 'Add a picture',
-  uploading: (name: string) => `Uploading ${name}`,
-  removePicture: (name: string) => `Remove ${name}`,
-  tooManyPictures: (most: number) => `A comment can have at most ${most} pictures.`,
-  noPicture: 'Only JPEG, PNG, GIF and WebP pictures can be added.',
-  pictureTooLarge: 'A picture can have at most 5 MB.',
-  stillUploading: 'A picture is still on its way.',
-  solving: 'One moment: checking that this is no robot…',
-  confirmHuman: 'Please confirm that you are no robot.',
-  keptText: 'Your text is kept here.',
   retryIn: (seconds: number) => `Please try again in ${seconds} s.`,
-  posted: 'Your comment is posted.',
-  saved: 'Your change is saved.',
-  held: 'Your comment is awaiting review.',
   review: 'Awaiting review · only you can see this',
   rejected: 'Not published · only you can see this',
   selfOnly: 'Only you can see this',
   masked: (n: number) =>
-    `${n} ${plural(n, 'passage was', 'passages were')} masked · only you can see this note`,
+    plural(n, {
+      one: '# passage was masked · only you can see this note',
+      other: '# passages were masked · only you can see this note',
+    }),
   deleted: 'This comment was deleted',
-  deletedNow: 'Your comment was deleted.',
   deletedAuthor: 'Deleted',
   anonymous: 'Guest',
   like: 'Like',
   dislike: 'Dislike',
   edit: 'Edit',
   delete: 'Delete',
-  confirmDelete: 'Delete this comment?',
-  nameToReact: 'Choose a name to react',
-  continue: 'Continue',
   replyingTo: 'replying to',
   floor: (n: number) => `#${n}`,
-  floorLabel: (n: number) => `Floor ${n}`,
-  storey: (n: number) => `F${n}`,
-  storeyLabel: (n: number) => `Floor ${n} of this building`,
+  /** A place in a conversation, from the ground floor up. */
+  storey: (n: number) => `floor ${n}`,
   level: (n: number) => `Lv ${n}`,
   levelLabel: (n: number) => `Level ${n}`,
   guest: 'Guest',
@@ -92,48 +61,24 @@ export const en = {
   pinned: 'Pinned',
   featured: 'Featured',
   edited: 'edited',
-  showReplies: (n: number) => `Show all ${n} ${plural(n, 'reply', 'replies')}`,
+  showReplies: (n: number) => plural(n, { one: 'Show all # reply', other: 'Show all # replies' }),
   moreReplies: 'Show more replies',
-  repliesLoaded: (n: number) => `${n} more ${plural(n, 'reply', 'replies')} shown.`,
-  commentsLoaded: (n: number) => `${n} more ${plural(n, 'comment', 'comments')} shown.`,
-  building: (n: number) => `All ${n} floors`,
-  hideBuilding: 'Hide the building',
-  buildingLabel: 'The whole conversation, from the ground floor up',
-  moreFloors: (n: number) => `Show ${n} more ${plural(n, 'floor', 'floors')}`,
-  linked: 'Linked comment',
-  backToAll: 'Back to all comments',
-  around: 'Nearby in this conversation',
-  linkGone: 'The linked comment could not be found.',
-  newComments: (n: number) => `Show ${n} new ${plural(n, 'comment', 'comments')}`,
-  reload: 'The comments have changed. Show them anew',
+  repliesLoaded: (n: number) =>
+    plural(n, { one: '# more reply shown.', other: '# more replies shown.' }),
+  commentsLoaded: (n: number) =>
+    plural(n, { one: '# more comment shown.', other: '# more comments shown.' }),
+  /** To lay a floor on a building. */
+  build: 'Reply',
+  /** Opens the conversation below an answer. */
+  showFloors: (n: number) => plural(n, { one: '# floor', other: '# floors' }),
+  wholeText: 'Show the whole text',
+  foldText: 'Fold',
   now: 'just now',
-  contentRejected: (categories: string) =>
-    'Your comment contains words that are not allowed here' +
-    (categories ? ` (categories: ${categories}).` : '.'),
-  /** A reader sees the first sentence, and the owner of the site what to do. */
-  siteNotAllowed: (site: string) =>
-    `The comment server does not take comments from ${site}. The owner of this site can add it to GAILOU_SITES there.`,
   /** By the `code` of a problem; `network` is an answer that never came. */
   errors: {
     network: 'The comment server did not answer.',
     invalid_request: 'Something in the request is not right.',
-    bad_cursor: 'This list has changed. Please load it again.',
-    token_missing: 'Please sign in first.',
-    token_invalid: 'Your sign-in is no longer valid. Please sign in again.',
-    guest_expired: 'Your guest name is no longer valid. Please enter it again.',
-    forbidden: 'You are not allowed to do this.',
-    muted: 'You cannot comment here for the time being.',
-    level_too_low: 'Your level is not high enough to comment here yet.',
-    guests_not_allowed: 'Guests cannot comment here. Please sign in on this site.',
-    challenge_required: 'It could not be checked that you are no robot. Please try again.',
     unknown_subject_type: 'Comments are not set up for this page.',
-    comment_not_found: 'This comment is no longer there.',
-    parent_not_found: 'The comment you are replying to is no longer there.',
-    subject_closed: 'Comments are closed here.',
-    edit_window_over: 'A comment can be edited for 15 minutes only.',
-    cursor_expired: 'This list has changed. Please load it again.',
-    body_too_large: 'This text is too long.',
-    idempotency_mismatch: 'This was sent before with another text. Please send it once more.',
     rate_limited: 'You are going a little fast.',
     internal: 'The comment server made a mistake.',
     unavailable:
@@ -144,4 +89,7 @@ export const en = {
   },
 };
 
-export type Strings = typeof en;
+export type Strings = typeof first & typeof enLater;
+
+/** Whole as soon as anything is loaded that uses the rest: it imports `later.ts`. */
+export const en = first as Strings;

@@ -1,27 +1,49 @@
 /** Texts, numbers and times in one language. It needs no DOM. */
 
 import type { ApiProblem } from '../api/problem.ts';
-import { en, type Strings } from './en.ts';
-import { zh } from './zh.ts';
+import type { AccountStrings } from './account.ts';
+import type { Strings } from './en.ts';
+import type { KeysStrings } from './keys.ts';
+import type { LanguageTag } from './match-language.ts';
+import type { WidgetStrings } from './widgets.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-export class Locale {
-  readonly language: 'en' | 'zh';
-  /** The value of an HTML `lang` attribute. */
-  readonly tag: 'en' | 'zh-CN';
+/** The texts of a language. Those of other scripts are there when the language is a file of its own. */
+export interface Language {
+  readonly tag: LanguageTag;
   readonly text: Strings;
+  /** The value of `font-family` where the characters of Chinese have other shapes. */
+  readonly fonts?: string;
+  readonly account?: AccountStrings;
+  readonly keys?: KeysStrings;
+  readonly widgets?: WidgetStrings;
+}
+
+/** A language that is a file of its own has every text. */
+export type LoadedLanguage = Language & Required<Omit<Language, 'fonts'>>;
+
+export class Locale {
+  readonly language: Language;
+  /** The value of an HTML `lang` attribute. */
+  readonly tag: LanguageTag;
+  /** The value of an HTML `dir` attribute. */
+  readonly direction: 'ltr' | 'rtl';
+  readonly text: Strings;
+  /** The value of `font-family`; empty for the usual one. */
+  readonly fonts: string;
   readonly #compact: Intl.NumberFormat;
   readonly #relative: Intl.RelativeTimeFormat;
   readonly #date: Intl.DateTimeFormat;
   readonly #dateAndTime: Intl.DateTimeFormat;
 
-  /** Every tag that begins with `zh` is Chinese; every other one is English. */
-  constructor(tag: string) {
-    this.language = /^zh/i.test(tag) ? 'zh' : 'en';
-    this.tag = this.language === 'zh' ? 'zh-CN' : 'en';
-    this.text = this.language === 'zh' ? zh : en;
+  constructor(language: Language) {
+    this.language = language;
+    this.tag = language.tag;
+    this.direction = this.tag === 'ar' || this.tag === 'he' ? 'rtl' : 'ltr';
+    this.text = language.text;
+    this.fonts = language.fonts ? `var(--gailou-font, ${language.fonts})` : '';
     this.#compact = new Intl.NumberFormat(this.tag, {
       notation: 'compact',
       maximumFractionDigits: 1,

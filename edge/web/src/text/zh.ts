@@ -1,9 +1,12 @@
 /** The Chinese texts. */
 
 import type { Strings } from './en.ts';
+import { numbersIn } from './numbers.ts';
+
+const { count } = numbersIn<'other'>('zh-CN');
 
 export const zh: Strings = {
-  title: (n: number) => `${n} 条评论`,
+  title: (n: number) => `${count(n)} 条评论`,
   titleNone: '评论',
   sortLabel: '评论排序',
   moreSorts: '更多排序',
@@ -40,10 +43,10 @@ export const zh: Strings = {
   retry: '重试',
   cancel: '取消',
   sending: '正在发送…',
-  counter: (left: number) => (left < 0 ? `超出 ${-left} 字` : `还可输入 ${left} 字`),
+  counter: (left: number) => (left < 0 ? `超出 ${count(-left)} 字` : `还可输入 ${count(left)} 字`),
   needText: '请先写点内容。',
   needName: '请先填写昵称。',
-  tooLong: (most: number) => `评论最多 ${most} 个字。`,
+  tooLong: (most: number) => `评论最多 ${count(most)} 个字。`,
   retrying: (seconds: number, attempt: number, most: number) =>
     `结果未知，重试是安全的。${seconds} 秒后再试（第 ${attempt}/${most} 次）…`,
   addPicture: '添加图片',
@@ -60,6 +63,7 @@ export const zh: Strings = {
   posted: '评论已发表。',
   saved: '修改已保存。',
   held: '评论正在等待审核。',
+  merged: '您在这里以访客身份发表的评论和点赞，现在归您的账号所有。',
   review: '等待审核 · 仅自己可见',
   rejected: '未通过审核 · 仅自己可见',
   selfOnly: '仅自己可见',
@@ -76,10 +80,8 @@ export const zh: Strings = {
   nameToReact: '填写昵称后即可表态',
   continue: '继续',
   replyingTo: '回复',
-  floor: (n: number) => `${n}楼`,
-  floorLabel: (n: number) => `第 ${n} 楼`,
-  storey: (n: number) => `${n}层`,
-  storeyLabel: (n: number) => `本楼第 ${n} 层`,
+  floor: (n: number) => `${n} 楼`,
+  storey: (n: number) => `${n} 层`,
   level: (n: number) => `Lv ${n}`,
   levelLabel: (n: number) => `等级 ${n}`,
   guest: '访客',
@@ -92,13 +94,20 @@ export const zh: Strings = {
   moreReplies: '查看更多回复',
   repliesLoaded: (n: number) => `已显示 ${n} 条回复。`,
   commentsLoaded: (n: number) => `已显示 ${n} 条评论。`,
-  building: (n: number) => `查看整栋楼（${n} 层）`,
-  hideBuilding: '收起整栋楼',
-  buildingLabel: '从一楼开始的完整对话',
-  moreFloors: (n: number) => `再显示 ${n} 层`,
+  build: '盖楼',
+  showFloors: (n: number) => `${n} 层`,
+  conversation: (n: number) => `对话，共 ${n} 层`,
+  gap: (n: number, step: number) =>
+    n > step ? `还有 ${n} 层 · 再展开 ${step} 层` : `还有 ${n} 层 · 展开整栋楼`,
+  floorsShown: (n: number) => `又显示了 ${n} 层。`,
+  actOnFloor: (n: number, name: string) => `第 ${n} 层，${name}：赞、盖楼、复制链接`,
+  copyLink: '复制链接',
+  linkCopied: '链接已复制',
+  wholeText: '展开全文',
+  foldText: '收起',
   linked: '链接指向的评论',
-  backToAll: '返回全部评论',
-  around: '同一对话中的其他回复',
+  showInList: '在列表中显示',
+  close: '关闭',
   linkGone: '找不到链接指向的评论。',
   newComments: (n: number) => `查看 ${n} 条新评论`,
   reload: '评论已更新，点此重新加载',

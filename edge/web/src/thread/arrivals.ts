@@ -14,7 +14,7 @@ const MAX_ARRIVED = 20;
 /** After this time the caches have what was missed. Jitter spreads the requests of the readers. */
 const CACHE_CATCH_UP_MS = 5_000;
 
-interface ArrivalsHost extends ThreadPartHost {
+export interface ArrivalsHost extends ThreadPartHost {
   readonly reader: ReaderState;
   readonly roots: ReloadableList;
   /** Whether nothing the reader does or reads would be disturbed by another list. */
@@ -42,14 +42,15 @@ export class Arrivals {
 
   /** A comment is new, or its text has changed. */
   onComment(id: string): void {
-    const { comments, recent } = this.#thread;
+    const { comments, frame, recent, text } = this.#thread;
     recent.forgetRemoval(id);
-    if (comments.viewsOf(id).length > 0) {
+    if (comments.floorOf(id)) {
       this.#refresh(id);
       return;
     }
     this.#arrived.add(id);
     this.showCount();
+    frame.announce(text.newComments(this.#arrived.size));
   }
 
   /** Cached lists may show the comment for a moment more, so its removal is remembered. */
@@ -90,9 +91,9 @@ export class Arrivals {
   }
 
   showCount(): void {
-    const { comments, frame, text } = this.#thread;
+    const { frame, text } = this.#thread;
     const count = this.#arrived.size;
-    frame.arrivedButton.hidden = !(count || this.#isBehind) || comments.linked !== null;
+    frame.arrivedButton.hidden = !(count || this.#isBehind);
     frame.arrivedButton.textContent = this.#isBehind ? text.reload : text.newComments(count);
   }
 
@@ -125,9 +126,9 @@ export class Arrivals {
   /** Fetches the text of a shown comment; once more a little later when a cache had the old one. */
   async #refresh(id: string, { isRepetition = false } = {}): Promise<void> {
     const { comments, recent } = this.#thread;
-    const shown = comments.viewsOf(id)[0];
-    if (!shown) return;
-    const editedAtBefore = shown.comment.edited_at ?? 0;
+    if (!comments.floorOf(id)) return;
+    // When a floor was edited is not known, and then one more fetch does no harm.
+    const editedAtBefore = comments.viewsOf(id)[0]?.comment.edited_at ?? 0;
     const comment = await this.#fetchComment(id);
     if (!comment) return;
     comments.updateEach(id, () => recent.applyTo(comment));

@@ -4,10 +4,8 @@
  */
 
 import { h, screenReaderText, uniqueId } from '../dom/html.ts';
+import { SERVED_SELECTOR } from '../dom/served.ts';
 import type { Locale } from '../text/locale.ts';
-
-/** What the server rendered, inside the element. */
-export const SERVED_SELECTOR = 'section.gailou';
 
 /** A screen reader speaks only what changes after the region was emptied. */
 const ANNOUNCE_DELAY_MS = 50;
@@ -70,6 +68,7 @@ export class ThreadFrame {
       {
         'aria-labelledby': this.heading.id,
         lang: locale.tag,
+        dir: locale.direction,
         hidden: Boolean(element.querySelector(SERVED_SELECTOR)),
       },
       h('div', { class: 'top' }, this.heading, parts.bell, parts.sorts),
@@ -84,6 +83,7 @@ export class ThreadFrame {
       this.foot,
       this.#announcer,
     );
+    this.section.style.fontFamily = locale.fonts;
     this.#served = h('slot');
     root.replaceChildren(this.section, this.#served);
   }

@@ -12,7 +12,7 @@ import type { ThreadPartHost } from './part-host.ts';
 const FIRST_RECONNECT_WAIT_MS = 15_000;
 const MAX_RECONNECT_WAIT_MS = 300_000;
 
-interface LiveStreamHost extends ThreadPartHost {
+export interface LiveStreamHost extends Pick<ThreadPartHost, 'api' | 'setCount' | 'subject'> {
   readonly arrivals: Arrivals;
   readonly roots: LoadedList;
 }

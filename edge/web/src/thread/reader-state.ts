@@ -3,11 +3,11 @@
  * does not show yet, and the token. Lists are the same for every reader; this is applied on top.
  */
 
-import type { Bell } from '../account/bell.ts';
-import type { AccountSession } from '../account/session.ts';
+import type { ReaderAccount } from '../account/account.ts';
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
-import type { Comment, Overlay, OverlayEntry } from '../api/wire.ts';
+import type { Comment, Guest, Overlay, OverlayEntry } from '../api/wire.ts';
+import type { CommentView } from '../comment/view.ts';
 import type { Composer } from '../composer/composer.ts';
 import { isTombstone, NO_OVERLAY_ENTRY } from '../model/shown-comment.ts';
 import type { ThreadPartHost } from './part-host.ts';
@@ -17,11 +17,13 @@ const MAX_OVERLAY_IDS = 400;
 
 interface ReaderStateHost extends ThreadPartHost {
   readonly composers: ReadonlySet<Composer>;
-  readonly bell: Bell;
-  readonly session: AccountSession;
+  readonly account: ReaderAccount;
+  showState(): void;
 }
 
 export class ReaderState {
+  /** What has become of the reader; empty where there is nothing to say. */
+  notice = '';
   readonly #thread: ReaderStateHost;
   readonly #overlay = new Map<string, Readonly<OverlayEntry>>();
   /** When the reader last reacted to a comment, on the clock of `performance.now()`. */
@@ -87,7 +89,6 @@ export class ReaderState {
       return;
     }
     if (subjectNameOf(comment.subject) !== subject) return;
-    if (comments.linked && comments.main.views.size === 0) return;
     this.setOverlayEntry(comment.id, { can_edit: false, can_delete: true });
     comments.place(comment, comments.main, { isKept: true });
   }
@@ -119,35 +120,35 @@ export class ReaderState {
     this.#thread.updateEmpty();
   }
 
-  /** Rejects with an `ApiProblem` when the server refuses the name. */
-  async becomeGuest(name: string): Promise<void> {
-    const { api, identity } = this.#thread;
-    const { data } = await api.createGuest(name);
-    identity.keepGuest(data);
-    this.onIdentityChange();
-  }
-
-  /** The reader stays the same. Rejects with an `ApiProblem` when the server refuses the name. */
-  async rename(name: string): Promise<void> {
-    const { api, identity, session } = this.#thread;
-    if (identity.kind === 'account') {
-      await api.changeMe({ name });
-      // The name is in the token.
-      await session.renew();
-    } else {
-      const { data } = await api.renameGuest(name);
-      identity.keepGuest(data);
-    }
-    this.onIdentityChange();
-  }
-
   onIdentityChange(): void {
-    const { bell, comments, composers } = this.#thread;
+    const { account, comments, composers } = this.#thread;
     for (const composer of composers) composer.showIdentity();
-    bell.refresh();
+    account.onIdentityChange();
     this.#overlay.clear();
     for (const view of comments.views) view.applyOverlay(NO_OVERLAY_ENTRY);
     this.loadOverlay(comments.ids);
+  }
+
+  /** What a guest wrote is the reader's by now: it is shown so, and the reader may change it. */
+  onMerge({ member }: Guest): void {
+    const { comments, frame, text } = this.#thread;
+    this.notice = text.merged;
+    this.#thread.showState();
+    frame.announce(text.merged);
+    const isGuests = ({ comment }: CommentView) => comment.author?.id === member.id;
+    for (const { comment } of comments.views.filter(isGuests)) this.#refresh(comment.id);
+    this.loadOverlay(comments.ids);
+  }
+
+  async #refresh(id: string): Promise<void> {
+    const { api, comments, recent } = this.#thread;
+    try {
+      const { data } = await api.ownComment(id);
+      for (const view of comments.viewsOf(id)) view.update(recent.applyTo(data));
+    } catch (problem) {
+      // The next list has it.
+      if (!(problem instanceof ApiProblem)) throw problem;
+    }
   }
 
   /** Forgets a token that the server refuses; true for a guest's: the guest can give a name again. */

@@ -1,26 +1,26 @@
 /** Loads the list of roots: the first page, and the next one when its foot comes near. */
 
+import { ROOTS_PER_PAGE } from '../api/first-page.ts';
 import { type ListPage, ListPager } from '../api/pager.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
-import type { Arrivals } from './arrivals.ts';
-import type { LiveStream } from './live-stream.ts';
+import type { LiveUpdates } from './live.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
 
-const ROOTS_PER_PAGE = 20;
 /** The next page is fetched when the foot is so near to the window. */
 const FOOT_MARGIN = '600px';
 
 interface RootListHost extends ThreadPartHost {
-  readonly arrivals: Arrivals;
-  readonly live: LiveStream;
+  readonly live: LiveUpdates;
   readonly reader: ReaderState;
   readonly sort: Sort;
   readonly pinned: Comment[];
   /** Null keeps what is known. */
   applySubject(subject: Subject | null): void;
+  /** The event of the first list or comment that is shown. */
+  emitReady(): void;
 }
 
 export class RootList {
@@ -73,6 +73,7 @@ export class RootList {
     });
     try {
       const page = await pager.next({ signal, pastCaches });
+      await this.#thread.comments.addPage(page);
       if (signal.aborted) return;
       this.#pager = pager;
       this.#showFirst(page);
@@ -85,15 +86,16 @@ export class RootList {
 
   /** `byButton` moves the focus to the first new comment. */
   async #loadMore({ byButton = false } = {}): Promise<void> {
-    const { comments, frame } = this.#thread;
+    const { frame } = this.#thread;
     const pager = this.#pager;
-    if (!pager || pager.isEnded || this.#isLoadingMore || comments.linked) return;
+    if (!pager || pager.isEnded || this.#isLoadingMore) return;
     const { signal } = this.#load;
     this.#isLoadingMore = true;
     frame.footError.textContent = '';
     frame.footButton.setAttribute('aria-disabled', 'true');
     try {
       const page = await pager.next({ signal });
+      await this.#thread.comments.addPage(page);
       if (pager === this.#pager) this.#showNext(page, byButton);
     } catch (problem) {
       if (pager === this.#pager && !signal.aborted) this.#showLoadError(problem);
@@ -109,16 +111,17 @@ export class RootList {
   }
 
   #showFirst(page: ListPage): void {
-    const { arrivals, comments, frame, live, reader } = this.#thread;
+    const { comments, frame, live, reader } = this.#thread;
     comments.main.clear();
     this.#thread.applySubject(page.subject);
     this.#showPinned();
     this.#showRoots(page.items);
     reader.showRecentPosts();
-    arrivals.forgetListed();
+    live.forgetListed();
     frame.showStale(page.isStale);
     this.#updateFoot();
     frame.takeOver();
+    this.#thread.emitReady();
     live.startFrom(page.epoch);
     live.update();
     reader.loadOverlay([...comments.main.views.keys()]);
@@ -162,6 +165,7 @@ export class RootList {
   #showLoadError(problem: unknown): void {
     if (!(problem instanceof ApiProblem)) throw problem;
     const { frame, locale, text } = this.#thread;
+    this.#thread.emitProblem(problem);
     const sentence = `${text.loadFailed} ${locale.describeProblem(problem)}`;
     frame.showLoadError(sentence, text.tryAgain);
   }

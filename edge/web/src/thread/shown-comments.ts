@@ -1,27 +1,50 @@
 /** The comments on the page, and where each of them is drawn. It fetches nothing. */
 
+import type { ListPage } from '../api/pager.ts';
 import type { Comment } from '../api/wire.ts';
+import { loadFrames } from '../comment/building.ts';
 import { CommentScope } from '../comment/comment-scope.ts';
 import { CommentView, type CommentViewHost } from '../comment/view.ts';
-import type { ShownComment } from '../model/shown-comment.ts';
+import { KnownFloors } from '../model/known-floors.ts';
+import type { QuotedComment, ShownComment } from '../model/shown-comment.ts';
 
 /** Deeper replies of a tree keep the indentation of this level. */
 const MAX_TREE_INDENT = 3;
 
 export class ShownComments {
   readonly main: CommentScope<CommentView>;
-  /** The neighbourhood of a linked comment, while one is shown in the place of the list. */
+  /** What is quoted on the page and has no place of its own there. */
+  readonly floors: KnownFloors;
+  /** A linked comment that is not in the list, and its replies, while one is shown above the list. */
   linked: CommentScope<CommentView> | null = null;
   readonly #thread: CommentViewHost;
 
   constructor(thread: CommentViewHost, list: HTMLOListElement) {
     this.#thread = thread;
     this.main = new CommentScope(list);
+    this.floors = new KnownFloors(thread.recent);
   }
 
-  /** The scope in front of the reader. */
-  get current(): CommentScope<CommentView> {
-    return this.linked ?? this.main;
+  /** Where an answer to this comment is shown; null is a new root. */
+  scopeOf(parentId: string | null): CommentScope<CommentView> {
+    return parentId && this.linked?.views.has(parentId) ? this.linked : this.main;
+  }
+
+  /** A comment as others quote it; undefined while it is not known. */
+  floorOf(id: string): QuotedComment | undefined {
+    return this.viewsOf(id)[0]?.comment ?? this.floors.get(id);
+  }
+
+  /** What a page brings, before its comments are placed: they quote each other in any order. */
+  async addPage({ items, floors }: Pick<ListPage, 'items' | 'floors'>): Promise<void> {
+    if (!floors) return;
+    this.floors.addQuoted(floors);
+    await loadFrames();
+    this.addFloors(items.flatMap((item) => [item, ...(item.top_replies ?? [])]));
+  }
+
+  addFloors(comments: Comment[]): void {
+    for (const comment of comments) this.floors.add(comment);
   }
 
   get ids(): string[] {
@@ -32,7 +55,7 @@ export class ShownComments {
     return this.#scopes.flatMap((scope) => scope.views.get(id) ?? []);
   }
 
-  /** A comment may have two views while a linked one is shown. */
+  /** A comment may have two views while a linked one is shown above the list. */
   get views(): CommentView[] {
     return this.#scopes.flatMap((scope) => [...scope.views.values()]);
   }
@@ -42,8 +65,15 @@ export class ShownComments {
     return new CommentView(this.#thread, comment, scope);
   }
 
+  /** Also where others quote it. */
   updateEach(id: string, change: (comment: ShownComment) => ShownComment): void {
     for (const view of this.viewsOf(id)) view.update(change(view.comment));
+    this.updateQuotes(id, (floor) => ({ ...floor, ...change(floor as ShownComment) }));
+  }
+
+  updateQuotes(id: string, change: (floor: QuotedComment) => QuotedComment): void {
+    this.floors.update(id, change);
+    for (const view of this.views) view.building.updateFloor(id);
   }
 
   remove(id: string): void {
@@ -82,8 +112,10 @@ export class ShownComments {
       const depth = container.comment.path.length;
       container.replies.list.classList.toggle('flat', depth > MAX_TREE_INDENT);
     }
-    const parentId = view.comment.parent_id;
-    view.showAnswered(Boolean(parentId) && container?.comment.id !== parentId);
+    const { parent_id, path } = view.comment;
+    if (container)
+      view.showAnswered(container.comment.id === parent_id ? 'below-parent' : 'in-thread');
+    else view.showAnswered(path.length > 1 ? 'alone' : 'in-thread');
   }
 
   /** The view that a reply is drawn under: its drawn parent in a tree, else its root. */

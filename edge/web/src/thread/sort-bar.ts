@@ -1,23 +1,19 @@
 /** The choice of a sort: the usual ones as buttons, the others in a menu. */
 
+import { ALL_SORTS, sortOf } from '../api/first-page.ts';
 import type { Sort } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import type { Strings } from '../text/en.ts';
 
-const BUTTON_SORTS: readonly Sort[] = ['hot', 'new', 'old', 'top'];
-const MENU_SORTS: readonly Sort[] = ['best', 'replies', 'controversial'];
-
-/** The sort of this name; null for anything else. */
-export function parseSort(name: string | null): Sort | null {
-  return [...BUTTON_SORTS, ...MENU_SORTS].find((sort) => sort === name) ?? null;
-}
+const BUTTON_SORTS = ALL_SORTS.slice(0, 4);
+const MENU_SORTS = ALL_SORTS.slice(4);
 
 export class SortBar {
   readonly node: HTMLDivElement;
   readonly #buttons: HTMLButtonElement[];
   readonly #menu: HTMLSelectElement;
 
-  constructor(text: Strings, sort: Sort, choose: (name: string) => void) {
+  constructor(text: Strings, sort: Sort, choose: (sort: Sort) => void) {
     this.#buttons = BUTTON_SORTS.map((each) =>
       h(
         'button',
@@ -27,7 +23,7 @@ export class SortBar {
     );
     this.#menu = h(
       'select',
-      { 'aria-label': text.moreSorts, on: { change: () => choose(this.#menu.value) } },
+      { 'aria-label': text.moreSorts, on: { change: () => choose(sortOf(this.#menu.value)) } },
       h('option', { value: '', disabled: true, hidden: true }, text.moreSorts),
       ...MENU_SORTS.map((each) => h('option', { value: each }, text[each])),
     );

@@ -3,39 +3,39 @@
  * Another subject, language or server is another thread.
  */
 
-import { Bell } from '../account/bell.ts';
-import { AccountSession } from '../account/session.ts';
-import type * as AccountWindows from '../account/windows.ts';
+import { ReaderAccount } from '../account/account.ts';
 import { ApiClient } from '../api/client.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
 import type { OwningComment } from '../comment/host.ts';
-import { Composer } from '../composer/composer.ts';
+import type { Composer } from '../composer/composer.ts';
+import type * as Forms from '../composer/forms.ts';
+import { MainComposer } from '../composer/main-composer.ts';
 import { ReaderIdentity } from '../model/identity.ts';
 import { RecentActs } from '../model/recent-acts.ts';
 import type { Strings } from '../text/en.ts';
-import { Locale } from '../text/locale.ts';
-import { Arrivals } from './arrivals.ts';
+import type { Locale } from '../text/locale.ts';
+import { AddressFollower } from './address.ts';
 import { ThreadFrame } from './frame.ts';
-import { LiveStream } from './live-stream.ts';
-import { Permalink } from './permalink.ts';
+import { HostToken, type TokenSource } from './host-token.ts';
+import { LiveUpdates } from './live.ts';
+import { Reacting } from './reacting.ts';
 import { ReaderState } from './reader-state.ts';
 import { RootList } from './root-list.ts';
 import { ShownComments } from './shown-comments.ts';
-import { parseSort, SortBar } from './sort-bar.ts';
-import { Writing } from './writing.ts';
+import { SortBar } from './sort-bar.ts';
+import type { Writing } from './writing.ts';
 
 export interface ThreadSettings {
   /** The address of the server, without a slash at the end. */
   base: string;
-  /** The address of the element's other scripts, without a slash at the end. */
-  scripts: string;
   /** `article/hello`; nothing is loaded while it is empty. */
   subject: string;
-  language: string;
-  sort: string | null;
-  hostToken: string | null;
+  locale: Locale;
+  sort: Sort;
+  token: TokenSource;
   isLiveAllowed: () => boolean;
+  areKeysAllowed: () => boolean;
 }
 
 export class CommentThread {
@@ -48,83 +48,98 @@ export class CommentThread {
   readonly frame: ThreadFrame;
   readonly comments: ShownComments;
   readonly reader: ReaderState = new ReaderState(this);
-  readonly writing: Writing = new Writing(this);
-  readonly arrivals: Arrivals = new Arrivals(this);
-  readonly permalink: Permalink = new Permalink(this);
-  readonly live: LiveStream;
-  readonly session: AccountSession = new AccountSession(this);
-  readonly bell: Bell = new Bell(this);
+  readonly reacting: Reacting = new Reacting(this);
+  readonly permalink: AddressFollower;
+  readonly account: ReaderAccount = new ReaderAccount(this);
+  readonly live: LiveUpdates;
+  readonly hostToken: HostToken;
   readonly roots: RootList;
-  /** The open forms; the first one is the form at the top. */
+  /** The open forms. */
   readonly composers = new Set<Composer>();
   sort: Sort;
   /** As the server counts, with the reader's own changes since. */
   count = 0;
   readonly #element: HTMLElement;
-  readonly #scripts: string;
-  readonly #composer: Composer;
+  readonly #composer: MainComposer;
   #info: Partial<Subject> = {};
+  #isReady = false;
+  #writing: Writing | null = null;
 
   /** Draws the empty thread into `root`, the shadow root of `element`. */
   constructor(element: HTMLElement, root: ShadowRoot, settings: ThreadSettings) {
-    const { base, subject, language, hostToken } = settings;
+    const { base, locale, subject, token } = settings;
     this.#element = element;
-    this.#scripts = settings.scripts;
     this.subject = subject;
-    this.sort = parseSort(settings.sort) ?? 'hot';
-    this.locale = new Locale(language);
-    this.identity = new ReaderIdentity(base, hostToken);
-    this.api = new ApiClient(base, this.identity, () => this.session.renew());
+    this.sort = settings.sort;
+    this.locale = locale;
+    this.hostToken = new HostToken(token, (each) => this.#onHostToken(each));
+    this.identity = new ReaderIdentity(base, this.hostToken.current);
+    this.api = new ApiClient(base, this.identity, () => this.#renewToken());
     this.recent = new RecentActs(`${base}|${subject}`);
     this.sortBar = new SortBar(this.text, this.sort, (sort) => this.setSort(sort));
-    this.#composer = new Composer(this);
-    this.composers.add(this.#composer);
+    this.#composer = new MainComposer(this);
     this.frame = new ThreadFrame(element, root, this.locale, {
       sorts: this.sortBar.node,
-      bell: this.bell.node,
+      bell: this.account.bellPlace,
       composer: this.#composer.form,
-      onShowArrived: () => this.arrivals.show(),
+      onShowArrived: () => this.live.show(),
       onFootButton: () => this.roots.onFootButton(),
     });
+    this.#loadKeysOnFocus(settings.areKeysAllowed);
     this.comments = new ShownComments(this, this.frame.list);
-    this.live = new LiveStream(this, settings.isLiveAllowed);
+    this.permalink = new AddressFollower(this);
+    this.live = new LiveUpdates(this, settings.isLiveAllowed);
     this.roots = new RootList(this);
   }
 
-  /** Signing in, and what is the reader's own. */
-  readonly account = {
-    canSignIn: async () => (await this.session.providers()).length > 0,
-    openSignIn: async () => {
-      const providers = await this.session.providers();
-      this.#openWindow((windows, place) => windows.openSignIn(this, providers, place));
-    },
-    openPanel: () => this.#openWindow((windows, place) => windows.openPanel(this, place)),
-    openNotifications: () =>
-      this.#openWindow((windows, place) => windows.openNotifications(this, place)),
-  };
-
-  async #openWindow(
-    open: (windows: typeof AccountWindows, place: HTMLElement) => void,
-  ): Promise<void> {
-    try {
-      open(await import(`${this.#scripts}/account.js`), this.frame.section);
-    } catch {
-      this.frame.announce(this.text.errors.network);
-    }
+  /** A focus that cannot load them lets the next one try again. */
+  #loadKeysOnFocus(isAllowed: () => boolean): void {
+    const { section } = this.frame;
+    const load = async () => {
+      try {
+        const { Keys } = await import('./keys.ts');
+        new Keys(section, this.locale, isAllowed);
+      } catch {
+        this.#loadKeysOnFocus(isAllowed);
+      }
+    };
+    section.addEventListener('focusin', load, { once: true });
   }
 
   start(): void {
-    this.session.start();
-    this.bell.refresh();
-    if (this.subject && !this.permalink.followAddress()) this.roots.loadFirst();
+    this.account.start();
+    this.hostToken.start();
+    if (!this.subject) return;
+    // A link may lead to a comment that the list has.
+    this.roots.loadFirst().then(() => this.permalink.followAddress());
   }
 
   stop(): void {
     this.roots.stop();
-    this.arrivals.stop();
-    this.live.close();
-    this.session.stop();
-    this.bell.stop();
+    this.permalink.stop();
+    this.live.stop();
+    this.account.stop();
+  }
+
+  /** What the reader writes with; rejects where it cannot be loaded. A second call costs nothing. */
+  async loadForms(): Promise<typeof Forms> {
+    const [forms, { Writing }] = await Promise.all([
+      import('../composer/forms.ts'),
+      import('./writing.ts'),
+    ]);
+    this.#writing ??= new Writing(this);
+    return forms;
+  }
+
+  /** There is none before the forms are loaded. */
+  get writing(): Writing {
+    if (!this.#writing) throw new Error('The forms are not loaded');
+    return this.#writing;
+  }
+
+  async rename(name: string): Promise<void> {
+    await this.loadForms();
+    await this.writing.rename(name);
   }
 
   get text(): Strings {
@@ -151,22 +166,29 @@ export class CommentThread {
   get isIdle(): boolean {
     return (
       !this.comments.linked &&
-      this.composers.size === 1 &&
+      [...this.composers].every(({ form }) => form === this.#composer.form) &&
       !this.#element.shadowRoot?.activeElement &&
       this.#element.getBoundingClientRect().top >= 0
     );
   }
 
-  /** Ignores what is no sort. */
-  setSort(name: string | null): void {
-    const sort = parseSort(name);
-    if (!sort || sort === this.sort) return;
+  setSort(sort: Sort, isStarted = true): void {
+    if (sort === this.sort) return;
     this.sort = sort;
     this.sortBar.show(sort);
-    this.roots.loadFirst();
+    if (isStarted) this.roots.loadFirst();
   }
 
-  setHostToken(token: string | null): void {
+  focusComposer(): void {
+    this.#composer.focus();
+  }
+
+  /** The server has refused the token. Whether there is another one now. */
+  #renewToken(): Promise<boolean> {
+    return this.hostToken.isFetched ? this.hostToken.fetch() : this.account.renew();
+  }
+
+  #onHostToken(token: string | null): void {
     const { identity } = this;
     const wasModerator = identity.moderatorToken !== null;
     identity.hostToken = token;
@@ -199,15 +221,17 @@ export class CommentThread {
   /** Shows whether one can write here, and why not. */
   showState(): void {
     const closed = this.#isHidden ? this.text.hiddenSubject : this.text.closed;
-    this.frame.showNotice(this.permalink.notice || (this.isOpen ? '' : closed));
+    this.frame.showNotice(
+      this.permalink.notice || this.reader.notice || (this.isOpen ? '' : closed),
+    );
     // A text that is being written stays where its author can copy it.
     const isFormShown = this.isOpen || !this.#composer.isEmpty;
-    this.#composer.form.hidden = this.comments.linked !== null || !isFormShown;
+    this.#composer.form.hidden = !isFormShown;
   }
 
   updateEmpty(): void {
     const { empty, list } = this.frame;
-    const isShown = list.childElementCount === 0 && !this.comments.linked && this.roots.isEnded;
+    const isShown = list.childElementCount === 0 && this.roots.isEnded;
     empty.hidden = !isShown;
   }
 
@@ -216,10 +240,21 @@ export class CommentThread {
   }
 
   /** Shows at a comment what went wrong there. */
-  report(problem: unknown, view: OwningComment): void {
+  report(problem: unknown, view: Pick<OwningComment, 'showMessage'>): void {
     if (!(problem instanceof ApiProblem)) throw problem;
     this.reader.dropRefusedToken(problem);
+    this.emitProblem(problem);
     view.showMessage(this.locale.describeProblem(problem));
+  }
+
+  emitReady(): void {
+    if (this.#isReady) return;
+    this.#isReady = true;
+    this.emit('gailou:ready', { subject: this.subject, count: this.count });
+  }
+
+  emitProblem({ code, status }: ApiProblem): void {
+    this.emit('gailou:error', { code, status });
   }
 
   /** An event of the element; it leaves the shadow tree. */

@@ -1,17 +1,22 @@
-/** What the reader changes: shown at once, then as the server has taken it. */
+/** What the reader writes and who writes it: shown at once, then as the server has taken it. */
 
+import type { ReaderAccount } from '../account/account.ts';
+import { changeMe, createGuest, deleteComment, renameGuest } from '../api/member-calls.ts';
 import { parseSubjectName } from '../api/paths.ts';
-import type { Author, Comment, Reaction, ReactionState } from '../api/wire.ts';
+import type { Author, Comment } from '../api/wire.ts';
 import type { OwningComment } from '../comment/host.ts';
 import { uniqueId } from '../dom/html.ts';
-import { type ShownComment, tombstoneOf } from '../model/shown-comment.ts';
-import type { Arrivals } from './arrivals.ts';
+import { type AnsweredComment, type ShownComment, tombstoneOf } from '../model/shown-comment.ts';
+import type { HostToken } from './host-token.ts';
+import type { LiveUpdates } from './live.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
 
-interface WritingHost extends ThreadPartHost {
-  readonly arrivals: Arrivals;
+export interface WritingHost extends ThreadPartHost {
+  readonly live: Pick<LiveUpdates, 'forget'>;
   readonly reader: ReaderState;
+  readonly account: ReaderAccount;
+  readonly hostToken: HostToken;
   /** As the server counts, with the reader's own changes since. */
   readonly count: number;
   report(problem: unknown, view: OwningComment): void;
@@ -25,16 +30,20 @@ export class Writing {
   }
 
   /** Shows a comment as it will look, until the server has answered; removing the node ends that. */
-  showSending(content: string, parent: ShownComment | null, guestName: string): HTMLElement {
+  showSending(content: string, parent: AnsweredComment | null, guestName: string): HTMLElement {
     const { comments, frame } = this.#thread;
     const sending = this.#sendingComment(content, parent, guestName);
-    const view = comments.makeView(sending, comments.current);
+    const view = comments.makeView(sending, comments.scopeOf(parent?.id ?? null));
     comments.seat(view, { onTop: true });
     frame.empty.hidden = true;
     return view.node;
   }
 
-  #sendingComment(content: string, parent: ShownComment | null, guestName: string): ShownComment {
+  #sendingComment(
+    content: string,
+    parent: AnsweredComment | null,
+    guestName: string,
+  ): ShownComment {
     const { identity, mode, subject } = this.#thread;
     const id = uniqueId('sending');
     const above = parent && mode !== 'flat' ? parent.path : [];
@@ -74,12 +83,12 @@ export class Writing {
 
   /** The server has taken a post; it may be held for review. */
   acceptPost(comment: Comment): void {
-    const { arrivals, comments, frame, reader, recent, text } = this.#thread;
+    const { comments, frame, live, reader, recent, text } = this.#thread;
     const isHeld = comment.state !== 'published';
     if (!isHeld) recent.rememberPost(comment);
     reader.setOverlayEntry(comment.id, { can_edit: !isHeld, can_delete: true });
-    arrivals.forget(comment.id);
-    const scope = comments.current;
+    live.forget(comment.id);
+    const scope = comments.scopeOf(comment.parent_id);
     const isNew = comments.viewsOf(comment.id).length === 0;
     const view = comments.place(comment, scope, { isKept: true }) ?? scope.views.get(comment.id);
     if (isNew && !isHeld) this.#thread.setCount(this.#thread.count + 1);
@@ -100,7 +109,7 @@ export class Writing {
     const { api, comments, frame, recent, text } = this.#thread;
     const { id, state } = view.comment;
     try {
-      await api.delete(id);
+      await deleteComment(api, id);
     } catch (problem) {
       closeQuestion();
       this.#thread.report(problem, view);
@@ -115,24 +124,27 @@ export class Writing {
     view.focus();
   }
 
-  /** Sends the wish unless the server has confirmed it already; resolves to what is confirmed. */
-  async sendReaction(
-    id: string,
-    wanted: Reaction | null,
-    confirmed: ReactionState,
-  ): Promise<ReactionState> {
-    const { api } = this.#thread;
-    const kind = wanted ?? confirmed.reaction;
-    if (wanted === confirmed.reaction || !kind) return confirmed;
-    const { data } = await (wanted ? api.putReaction(id, kind) : api.deleteReaction(id, kind));
-    const { likes, dislikes, reaction } = data;
-    this.#thread.recent.rememberCounts(id, { likes, dislikes });
-    return { likes, dislikes, reaction };
+  /** Rejects with an `ApiProblem` when the server refuses the name. */
+  async becomeGuest(name: string): Promise<void> {
+    const { api, hostToken, identity, reader } = this.#thread;
+    await hostToken.isKnown();
+    if (identity.hostToken) return;
+    const { data } = await createGuest(api, name);
+    identity.keepGuest(data);
+    reader.onIdentityChange();
   }
 
-  showReaction(id: string, { likes, dislikes, reaction }: ReactionState): void {
-    const { comments, reader } = this.#thread;
-    for (const view of comments.viewsOf(id)) Object.assign(view.comment, { likes, dislikes });
-    reader.setReaction(id, reaction);
+  /** The reader stays the same. Rejects with an `ApiProblem` when the server refuses the name. */
+  async rename(name: string): Promise<void> {
+    const { account, api, identity, reader } = this.#thread;
+    if (identity.kind === 'account') {
+      await changeMe(api, { name });
+      // The name is in the token.
+      await account.renew();
+    } else {
+      const { data } = await renameGuest(api, name);
+      identity.keepGuest(data);
+    }
+    reader.onIdentityChange();
   }
 }

@@ -1,24 +1,24 @@
-//! What a process must know before it can start, kept in every database: secrets, the dictionary, who is erased,
-//! and the number of the broker's partitions.
+//! What a process must know before it can start, kept in every database: secrets, the dictionary, who is erased or
+//! merged, and the number of the broker's partitions.
 //!
 //! The first database has the truth; the others have copies, which are read only while the first does not answer.
-//! Copies are written best effort, and again at each start, but for a finished erasure: that waits for every
-//! database. Not here: what is written into the first database.
+//! Copies are written best effort, and again at each start, but for a finished erasure or merge: that waits for
+//! every database. Not here: what is written into the first database.
 
 use futures_util::future::join_all;
 
 use crate::adapters::mysql::MysqlStore;
-use crate::adapters::mysql::member_data::list_erased_of;
+use crate::adapters::mysql::member_data::list_member_ends_of;
 use crate::adapters::mysql::pool::MysqlPool;
 use crate::adapters::mysql::rows::damaged;
 use crate::adapters::mysql::statement::sql;
-use crate::domain::erasure::ErasedMember;
+use crate::domain::erasure::MemberEnd;
 use crate::ports::store::{Result, StoreError};
 
 /// The setting that has the number of partitions of the broker's topics.
 const PARTITIONS_SETTING: &str = "kafka_partitions";
-/// Erased members that are copied at once.
-const ERASED_PER_COPY: usize = 1_000;
+/// Erased and merged members that are copied at once.
+const ENDS_PER_COPY: usize = 1_000;
 
 impl MysqlStore {
     fn other_pools(&self) -> &[MysqlPool] {
@@ -107,27 +107,35 @@ pub(super) async fn read_copied(pool: MysqlPool, name: &str) -> Result<Option<Ve
     read_setting(&pool, name).await
 }
 
-/// Adds erased members to one copy.
-pub(super) async fn put_erased_copies(pool: &MysqlPool, members: &[ErasedMember]) -> Result<()> {
-    let rows: Vec<String> = members.iter().map(|row| format!("({}, {}, 1)", row.member.signed(), row.at)).collect();
-    if rows.is_empty() {
-        return Ok(());
+/// Adds erased and merged members to one copy.
+pub(super) async fn put_end_copies(pool: &MysqlPool, ends: &[MemberEnd]) -> Result<()> {
+    let (mut erased, mut merged) = (Vec::new(), Vec::new());
+    for MemberEnd { at, member, heir } in ends {
+        match heir {
+            None => erased.push(format!("({member}, {at}, 1)")),
+            Some(heir) => merged.push(format!("({member}, {heir}, {at}, 1)")),
+        }
     }
-    let text = format!("INSERT IGNORE INTO erased_member (member_id, at, done) VALUES {}", rows.join(", "));
-    pool.session("put_erased_copies").await?.execute_text(text).await
+    let tables =
+        [("erased_member (member_id, at, done)", erased), ("merged_guest (guest_id, member_id, at, done)", merged)];
+    for (columns, rows) in tables.into_iter().filter(|(_, rows)| !rows.is_empty()) {
+        let text = format!("INSERT IGNORE INTO {columns} VALUES {}", rows.join(", "));
+        pool.session("put_end_copies").await?.execute_text(text).await?;
+    }
+    Ok(())
 }
 
-/// Copies every erased member to the other databases.
-pub(super) async fn copy_erased_members(pools: &[MysqlPool]) -> Result<()> {
+/// Copies every erased and merged member to the other databases.
+pub(super) async fn copy_member_ends(pools: &[MysqlPool]) -> Result<()> {
     let [first, others @ ..] = pools else { return Ok(()) };
     let mut after = None;
     loop {
-        let rows = list_erased_of(first, after, ERASED_PER_COPY).await?;
+        let rows = list_member_ends_of(first, after, ENDS_PER_COPY).await?;
         for pool in others {
-            put_erased_copies(pool, &rows).await?;
+            put_end_copies(pool, &rows).await?;
         }
         after = rows.last().copied();
-        if rows.len() < ERASED_PER_COPY {
+        if rows.len() < ENDS_PER_COPY {
             return Ok(());
         }
     }

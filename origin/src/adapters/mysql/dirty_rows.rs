@@ -24,7 +24,8 @@ pub enum DirtyRow {
     Idempotency(MemberId, String),
     Alias(CommentId),
     Snapshot(SnapshotId),
-    /// The member's name, and what is said of them; their contact, their account, and where it is signed in.
+    /// The member's name, and what is said of them; their contact, their account, its passkeys, and where
+    /// it is signed in.
     Member(MemberId),
     History(MemberId, CommentId),
     /// What has this digest: an identity, or an address that signs in once.

@@ -1,4 +1,4 @@
-//! Everything of one member, and who is erased. What is kept by comment is looked up in every table of
+//! Everything of one member, and who is erased or merged. What is kept by comment is looked up in every table of
 //! every database.
 
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use gailou_shared::id::{CommentId, MemberId, Slot};
-use gailou_shared::wire::Reaction;
+use gailou_shared::wire::{Author, Reaction};
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
@@ -15,10 +15,10 @@ use crate::adapters::mysql::numbered_tables::slot_of_comment;
 use crate::adapters::mysql::pool::MysqlPool;
 use crate::adapters::mysql::routing::IDS_TABLE;
 use crate::adapters::mysql::row_numbers::member_slot;
-use crate::adapters::mysql::rows::{StoredEnum, count_at, id_at, member_id, number_at};
+use crate::adapters::mysql::rows::{StoredEnum, count_at, damaged, id_at, member_id, number_at, role};
 use crate::adapters::mysql::statement::{SqlStatement, sql};
 use crate::domain::columns::FLAG_ERASED;
-use crate::domain::erasure::ErasedMember;
+use crate::domain::erasure::MemberEnd;
 use crate::domain::row::{EarlierText, OtherTexts};
 use crate::ports::store::{ErasureReader, MemberDataReader, Result, Sharding as _, StoreError};
 
@@ -68,27 +68,49 @@ impl MemberDataReader for MysqlStore {
 
 #[async_trait]
 impl ErasureReader for MysqlStore {
-    async fn list_erased(&self, after: Option<ErasedMember>, count: usize) -> Result<Vec<ErasedMember>> {
-        list_erased_of(self.first_pool(), after, count).await
+    async fn list_member_ends(&self, after: Option<MemberEnd>, count: usize) -> Result<Vec<MemberEnd>> {
+        list_member_ends_of(self.first_pool(), after, count).await
     }
 
-    async fn list_erased_copy(&self, after: Option<ErasedMember>, count: usize) -> Result<Vec<ErasedMember>> {
+    async fn list_member_ends_copy(&self, after: Option<MemberEnd>, count: usize) -> Result<Vec<MemberEnd>> {
         let away = StoreError::Unavailable("no database has a copy of the erased members".into());
-        self.read_copy(away, |pool| async move { list_erased_of(&pool, after, count).await.map(Some) }).await
+        self.read_copy(away, |pool| async move { list_member_ends_of(&pool, after, count).await.map(Some) }).await
     }
 
-    async fn list_unfinished_erasures(&self, count: usize) -> Result<Vec<ErasedMember>> {
-        let text = "SELECT at, member_id FROM erased_member FORCE INDEX (erased_member_unfinished) \
-                    WHERE done = 0 ORDER BY at, member_id LIMIT ?";
-        let mut session = self.first_pool().session("list_unfinished_erasures").await?;
-        session.fetch_all(sql(text).bind(count as i64)).await?.iter().map(erased_member).collect()
+    async fn list_unfinished_ends(&self, count: usize) -> Result<Vec<MemberEnd>> {
+        let text = "(SELECT at, member_id AS id, 0 FROM erased_member FORCE INDEX (erased_member_unfinished) \
+                    WHERE done = 0 ORDER BY at, member_id LIMIT ?) \
+                    UNION ALL (SELECT at, guest_id, member_id FROM merged_guest FORCE INDEX (merged_guest_unfinished) \
+                    WHERE done = 0 ORDER BY at, guest_id LIMIT ?) ORDER BY at, id LIMIT ?";
+        let mut session = self.first_pool().session("list_unfinished_ends").await?;
+        let statement = sql(text).bind(count as i64).bind(count as i64).bind(count as i64);
+        session.fetch_all(statement).await?.iter().map(member_end).collect()
     }
 
-    async fn list_not_erased(&self, ids: &[CommentId]) -> Result<Vec<CommentId>> {
+    async fn read_heir(&self, guest: MemberId) -> Result<Option<Author>> {
+        let text = "SELECT member_id, name, avatar, level, role FROM merged_guest WHERE guest_id = ?";
+        let mut session = self.first_pool().session("read_heir").await?;
+        let found = session.fetch_first(sql(text).bind(guest.signed())).await?;
+        let read = |r: MySqlRow| {
+            let (id, role) = (member_id(number_at(&r, 0)?)?, role(number_at(&r, 4)?)?);
+            let level: u8 = number_at(&r, 3)?.try_into().map_err(damaged)?;
+            Ok(Author::new(id, r.try_get(1)?, r.try_get(2)?, level, role))
+        };
+        found.map(read).transpose()
+    }
+
+    async fn list_merged_guests(&self, member: MemberId) -> Result<Vec<MemberId>> {
+        let text = "SELECT guest_id FROM merged_guest FORCE INDEX (merged_guest_member) WHERE member_id = ?";
+        let mut session = self.first_pool().session("list_merged_guests").await?;
+        let found = session.fetch_all(sql(text).bind(member.signed())).await?;
+        found.iter().map(|r| Ok(member_id(number_at(r, 0)?)?)).collect()
+    }
+
+    async fn list_not_erased(&self, member: MemberId, ids: &[CommentId]) -> Result<Vec<CommentId>> {
         let text = format!(
             "SELECT c.id FROM {IDS_TABLE} LEFT JOIN alias_{{n}} a FORCE INDEX (PRIMARY) ON a.slot = {} AND a.id = j.id \
              STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = COALESCE(a.comment_id, j.id) \
-             WHERE (c.flags & {FLAG_ERASED}) = 0",
+             WHERE (c.flags & {FLAG_ERASED}) = 0 AND c.author_id = {member}",
             slot_of_comment("j.id")
         );
         let ids = ids.iter().map(|id| (id.slot(), id.signed()));
@@ -161,19 +183,24 @@ fn bind_range(statement: SqlStatement, of: i64, above: Option<CommentId>, count:
     statement.bind(of).bind(above.map_or(0, CommentId::signed)).bind(count as i64)
 }
 
-/// See [`ErasureReader::list_erased`], of one database.
-pub(super) async fn list_erased_of(
+/// See [`ErasureReader::list_member_ends`], of one database.
+pub(super) async fn list_member_ends_of(
     pool: &MysqlPool,
-    after: Option<ErasedMember>,
+    after: Option<MemberEnd>,
     count: usize,
-) -> Result<Vec<ErasedMember>> {
+) -> Result<Vec<MemberEnd>> {
     let (at, member) = after.map_or((0, 0), |after| (after.at, after.member.signed()));
-    let text = "SELECT at, member_id FROM erased_member FORCE INDEX (erased_member_order) \
-                WHERE at >= ? AND (at > ? OR member_id > ?) ORDER BY at, member_id LIMIT ?";
-    let statement = sql(text).bind(at).bind(at).bind(member).bind(count as i64);
-    pool.session("list_erased").await?.fetch_all(statement).await?.iter().map(erased_member).collect()
+    let text = "(SELECT at, member_id AS id, 0 FROM erased_member FORCE INDEX (erased_member_order) \
+                WHERE at >= ? AND (at > ? OR member_id > ?) ORDER BY at, member_id LIMIT ?) \
+                UNION ALL (SELECT at, guest_id, member_id FROM merged_guest FORCE INDEX (merged_guest_order) \
+                WHERE at >= ? AND (at > ? OR guest_id > ?) ORDER BY at, guest_id LIMIT ?) ORDER BY at, id LIMIT ?";
+    let statement =
+        [0, 1].iter().fold(sql(text), |statement, _| statement.bind(at).bind(at).bind(member).bind(count as i64));
+    let found = pool.session("list_member_ends").await?.fetch_all(statement.bind(count as i64)).await?;
+    found.iter().map(member_end).collect()
 }
 
-fn erased_member(r: &MySqlRow) -> Result<ErasedMember> {
-    Ok(ErasedMember { at: count_at(r, 0)?, member: member_id(number_at(r, 1)?)? })
+fn member_end(r: &MySqlRow) -> Result<MemberEnd> {
+    let heir = Some(number_at(r, 2)?).filter(|heir| *heir != 0).map(member_id).transpose()?;
+    Ok(MemberEnd { at: count_at(r, 0)?, member: member_id(number_at(r, 1)?)?, heir })
 }

@@ -105,7 +105,8 @@ impl MemberDirectory for MysqlStore {
             "SELECT CAST(SUM(c.state = 0) AS SIGNED), CAST(SUM(c.state = 1 OR (c.flags & 64) <> 0) AS SIGNED), \
              CAST(SUM(c.state = 2) AS SIGNED), CAST(SUM(EXISTS (SELECT 1 FROM report_{{n}} r \
              WHERE r.slot = {} AND r.comment_id = c.id)) AS SIGNED) \
-             FROM {IDS_TABLE} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id HAVING COUNT(*) > 0",
+             FROM {IDS_TABLE} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id \
+             WHERE c.author_id = {member} HAVING COUNT(*) > 0",
             slot_of_comment("c.id")
         );
         for chunk in ids.chunks(COMMENTS_PER_LOOKUP) {
@@ -119,7 +120,7 @@ impl MemberDirectory for MysqlStore {
         }
         let text = format!(
             "SELECT DISTINCT c.author_name FROM {IDS_TABLE} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) \
-             ON c.id = j.id WHERE c.author_name <> ''"
+             ON c.id = j.id WHERE c.author_id = {member} AND c.author_name <> ''"
         );
         let named = ids.iter().take(MAX_NAMED_COMMENTS).map(|id| (id.slot(), id.signed()));
         let found = self.rows_by_id("summarize_member", named, &text, |s| s).await?;

@@ -118,7 +118,7 @@ impl MysqlStore {
             let named = named.iter().map(|r| id_at(r, 0)).collect::<Result<Vec<_>>>()?;
             let (ended, last) = (named.len() < limit || named.len() >= left, named.last().copied());
             left = left.saturating_sub(named.len());
-            all.extend(self.filter_comments(named, filter).await?);
+            all.extend(self.filter_comments(member, named, filter).await?);
             limit = (limit * 2).min(MAX_HISTORY_LOOKUP);
             match last {
                 Some(last) if !ended && all.len() < count => below = last.signed(),
@@ -129,11 +129,17 @@ impl MysqlStore {
         Ok(all)
     }
 
-    /// The comments among these that fulfil the condition of a filter, in the order given.
-    async fn filter_comments(&self, ids: Vec<CommentId>, filter: &HistoryFilter) -> Result<Vec<CommentId>> {
+    /// The comments of a member among these that fulfil the condition of a filter, in the order given. A history may
+    /// name comments that are another member's by now.
+    async fn filter_comments(
+        &self,
+        member: MemberId,
+        ids: Vec<CommentId>,
+        filter: &HistoryFilter,
+    ) -> Result<Vec<CommentId>> {
         let text = format!(
             "SELECT c.id FROM {IDS_TABLE} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id \
-             WHERE {}",
+             WHERE c.author_id = {member} AND ({})",
             filter.comment
         );
         let found =

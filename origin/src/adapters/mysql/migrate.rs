@@ -10,7 +10,7 @@ use gailou_shared::id::{SLOT_COUNT, Slot};
 use sqlx::Row as _;
 use sqlx::mysql::MySqlConnectOptions;
 
-use crate::adapters::mysql::copies::copy_erased_members;
+use crate::adapters::mysql::copies::copy_member_ends;
 use crate::adapters::mysql::error::{NO_SUCH_TABLE, UNKNOWN_DATABASE};
 use crate::adapters::mysql::installation::{self, Installation};
 use crate::adapters::mysql::named_lock::NamedLock;
@@ -25,7 +25,7 @@ use crate::domain::columns::StoredEnum as _;
 use crate::ports::store::{Result, StoreError};
 
 /// The migrations by number, from 1.
-const MYSQL_MIGRATIONS: [&str; 26] = [
+const MYSQL_MIGRATIONS: [&str; 28] = [
     include_str!("../../../../migrations/mysql/0001_init.sql"),
     include_str!("../../../../migrations/mysql/0002_indexes.sql"),
     include_str!("../../../../migrations/mysql/0003_edits.sql"),
@@ -52,6 +52,8 @@ const MYSQL_MIGRATIONS: [&str; 26] = [
     include_str!("../../../../migrations/mysql/0024_sign_in.sql"),
     include_str!("../../../../migrations/mysql/0025_event.sql"),
     include_str!("../../../../migrations/mysql/0026_webhook.sql"),
+    include_str!("../../../../migrations/mysql/0027_passkey.sql"),
+    include_str!("../../../../migrations/mysql/0028_merged_guest.sql"),
 ];
 
 /// The number of a row of [`MIGRATION_TABLE`] that says that a restore into the database has not ended.
@@ -98,7 +100,7 @@ pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16, adopts_e
         create_slots(pool, shard, &owners).await?;
     }
     spread_node_numbers(&pools).await?;
-    copy_erased_members(&pools).await
+    copy_member_ends(&pools).await
 }
 
 /// Refuses databases that [`run`] has not migrated to this version. Those that do not answer stay closed.

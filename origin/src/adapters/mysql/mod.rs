@@ -37,6 +37,7 @@ mod node_leases;
 mod notifications;
 mod numbered_tables;
 mod outbox;
+mod passkeys;
 mod pool;
 mod rank_again;
 mod rank_rows;

@@ -36,7 +36,7 @@ const fn table(
 }
 
 /// Every kind of numbered table. The last two are copied and deleted with the comments they belong to.
-pub(super) const NUMBERED_TABLES: [NumberedTable; 27] = [
+pub(super) const NUMBERED_TABLES: [NumberedTable; 28] = [
     table("subject", SlotLookup::Subject("id"), "PRIMARY", &["id"]),
     table("comment", SlotLookup::Subject("subject"), "comment_path", &["subject", "path", "id"]),
     table("alias", SlotLookup::Slot, "PRIMARY", &["id"]),
@@ -54,6 +54,7 @@ pub(super) const NUMBERED_TABLES: [NumberedTable; 27] = [
     table("account", SlotLookup::Slot, "account_slot", &["id"]),
     table("identity", SlotLookup::Slot, "identity_slot", &["digest"]),
     table("refresh_family", SlotLookup::Slot, "refresh_family_slot", &["account_id", "id"]),
+    table("passkey", SlotLookup::Slot, "passkey_slot", &["account_id", "id"]),
     table("sign_in_link", SlotLookup::Slot, "sign_in_link_slot", &["digest"]),
     table("notification", SlotLookup::Slot, "notification_slot", &["member_id", "id"]),
     table("mention", SlotLookup::Slot, "mention_slot", &["comment_id", "member_id"]),
@@ -67,7 +68,7 @@ pub(super) const NUMBERED_TABLES: [NumberedTable; 27] = [
 ];
 
 /// How many of [`NUMBERED_TABLES`], from the first, are copied on their own.
-pub(super) const INDEPENDENT_TABLES: usize = 25;
+pub(super) const INDEPENDENT_TABLES: usize = 26;
 
 impl NumberedTable {
     /// The columns that its rows are sorted by, along the index.

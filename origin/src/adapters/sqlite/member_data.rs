@@ -1,15 +1,15 @@
-//! Everything of one member, and who is erased.
+//! Everything of one member, and who is erased or merged.
 
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId};
-use gailou_shared::wire::Reaction;
+use gailou_shared::wire::{Author, Reaction};
 use rusqlite::{OptionalExtension as _, Row, params};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::{fetch_all, first_id, json_ids};
-use crate::adapters::sqlite::rows::{StoredEnum, comment_id, count, member_id};
+use crate::adapters::sqlite::rows::{StoredEnum, comment_id, count, member_id, role};
 use crate::domain::columns::FLAG_ERASED;
-use crate::domain::erasure::ErasedMember;
+use crate::domain::erasure::MemberEnd;
 use crate::domain::row::{EarlierText, OtherTexts};
 use crate::ports::store::{ErasureReader, MemberDataReader, Result};
 
@@ -56,30 +56,58 @@ impl MemberDataReader for SqliteStore {
 
 #[async_trait]
 impl ErasureReader for SqliteStore {
-    async fn list_erased(&self, after: Option<ErasedMember>, count: usize) -> Result<Vec<ErasedMember>> {
+    async fn list_member_ends(&self, after: Option<MemberEnd>, count: usize) -> Result<Vec<MemberEnd>> {
         let (at, member) = after.map_or((0, 0), |after| (after.at, after.member.signed()));
-        self.read("list_erased", move |c| {
-            let sql = "SELECT at, member_id FROM erased_member INDEXED BY erased_member_order \
-                       WHERE (at, member_id) > (?1, ?2) ORDER BY at, member_id LIMIT ?3";
-            fetch_all(c, sql, params![at, member, count as i64], erased_member)
+        self.read("list_member_ends", move |c| {
+            let sql = "SELECT * FROM (SELECT at, member_id AS id, NULL FROM erased_member INDEXED BY erased_member_order \
+                       WHERE (at, member_id) > (?1, ?2) ORDER BY at, member_id LIMIT ?3) \
+                       UNION ALL SELECT * FROM (SELECT at, guest_id, member_id FROM merged_guest \
+                       INDEXED BY merged_guest_order WHERE (at, guest_id) > (?1, ?2) ORDER BY at, guest_id LIMIT ?3) \
+                       ORDER BY at, id LIMIT ?3";
+            fetch_all(c, sql, params![at, member, count as i64], member_end)
         })
         .await
     }
 
-    async fn list_unfinished_erasures(&self, count: usize) -> Result<Vec<ErasedMember>> {
-        self.read("list_unfinished_erasures", move |c| {
-            let sql = "SELECT at, member_id FROM erased_member INDEXED BY erased_member_unfinished \
-                       WHERE done = 0 ORDER BY at, member_id LIMIT ?1";
-            fetch_all(c, sql, [count as i64], erased_member)
+    async fn list_unfinished_ends(&self, count: usize) -> Result<Vec<MemberEnd>> {
+        self.read("list_unfinished_ends", move |c| {
+            let sql = "SELECT * FROM (SELECT at, member_id AS id, NULL FROM erased_member \
+                       INDEXED BY erased_member_unfinished WHERE done = 0 ORDER BY at, member_id LIMIT ?1) \
+                       UNION ALL SELECT * FROM (SELECT at, guest_id, member_id FROM merged_guest \
+                       INDEXED BY merged_guest_unfinished WHERE done = 0 ORDER BY at, guest_id LIMIT ?1) \
+                       ORDER BY at, id LIMIT ?1";
+            fetch_all(c, sql, [count as i64], member_end)
         })
         .await
     }
 
-    async fn list_not_erased(&self, ids: &[CommentId]) -> Result<Vec<CommentId>> {
+    async fn read_heir(&self, guest: MemberId) -> Result<Option<Author>> {
+        self.read("read_heir", move |c| {
+            let sql = "SELECT member_id, name, avatar, level, role FROM merged_guest WHERE guest_id = ?1";
+            let read = |r: &Row<'_>| {
+                let (id, role) = (member_id(r.get(0)?)?, role(r.get(4)?)?);
+                Ok(Author::new(id, r.get(1)?, r.get(2)?, r.get(3)?, role))
+            };
+            Ok(fetch_all(c, sql, [guest.signed()], read)?.pop())
+        })
+        .await
+    }
+
+    async fn list_merged_guests(&self, member: MemberId) -> Result<Vec<MemberId>> {
+        self.read("list_merged_guests", move |c| {
+            let sql = "SELECT guest_id FROM merged_guest INDEXED BY merged_guest_member WHERE member_id = ?1";
+            fetch_all(c, sql, [member.signed()], |r| Ok(member_id(r.get(0)?)?))
+        })
+        .await
+    }
+
+    async fn list_not_erased(&self, member: MemberId, ids: &[CommentId]) -> Result<Vec<CommentId>> {
         let ids = json_ids(ids);
         self.read("list_not_erased", move |c| {
-            let sql = "SELECT c.id FROM json_each(?1) j JOIN comment c ON c.id = j.value WHERE (c.flags & ?2) = 0";
-            fetch_all(c, sql, params![ids, FLAG_ERASED], first_id)
+            // Without the sign, the index of the author's comments would be read for each of the ids.
+            let sql = "SELECT c.id FROM json_each(?1) j JOIN comment c ON c.id = j.value \
+                       WHERE (c.flags & ?2) = 0 AND +c.author_id = ?3";
+            fetch_all(c, sql, params![ids, FLAG_ERASED, member.signed()], first_id)
         })
         .await
     }
@@ -116,6 +144,7 @@ impl SqliteStore {
     }
 }
 
-fn erased_member(r: &Row<'_>) -> Result<ErasedMember> {
-    Ok(ErasedMember { at: count(r.get(0)?), member: member_id(r.get(1)?)? })
+fn member_end(r: &Row<'_>) -> Result<MemberEnd> {
+    let heir = r.get::<_, Option<i64>>(2)?.map(member_id).transpose()?;
+    Ok(MemberEnd { at: count(r.get(0)?), member: member_id(r.get(1)?)?, heir })
 }

@@ -23,6 +23,7 @@ mod member_names;
 mod member_standings;
 mod members;
 mod notifications;
+mod passkeys;
 mod query;
 mod rank_again;
 mod rank_rows;
@@ -155,6 +156,8 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0018_sign_in.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0019_event.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0020_webhook.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0021_passkey.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0022_merged_guest.sql")),
         ];
         Migrations::new(migrations)
     }

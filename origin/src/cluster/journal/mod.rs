@@ -121,7 +121,12 @@ impl Journal for ClusterJournal {
             Operation::React { id, member, change } => self.react(id, member, change, logged).await,
             Operation::Change {
                 id,
-                change: CommentChange::Erase | CommentChange::Forget { .. } | CommentChange::DropMedia,
+                change:
+                    CommentChange::Erase
+                    | CommentChange::Forget { .. }
+                    | CommentChange::DropMedia
+                    | CommentChange::Transfer { .. }
+                    | CommentChange::Rename { .. },
                 ..
             } => self.overwrite(id, logged).await,
             Operation::Change { id, .. } => self.change(id, logged).await,
@@ -136,7 +141,8 @@ impl Journal for ClusterJournal {
             | Operation::MemberName { .. }
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. }
-            | Operation::Erasure { .. } => self.write_one(&logged, Instant::now() + WRITE_TIMEOUT).await,
+            | Operation::Erasure { .. }
+            | Operation::Merge { .. } => self.write_one(&logged, Instant::now() + WRITE_TIMEOUT).await,
         }
     }
 

@@ -10,7 +10,9 @@ use crate::domain::columns::{
 use crate::domain::damaged_data::Result;
 use crate::domain::event::{Event, EventKind};
 use crate::domain::fold::BatchFold;
-use crate::domain::fold::row_changes::{AuditRow, AuditedChange, ForgottenName, SubjectPatchRow, Takedown};
+use crate::domain::fold::row_changes::{
+    AuditRow, AuditedChange, ForgottenName, HistoryRow, RenamedMember, SubjectPatchRow, Takedown,
+};
 use crate::domain::operation::{CommentChange, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch};
 use crate::domain::reaction_state::DeadReaction;
 
@@ -108,7 +110,9 @@ impl<'b> BatchFold<'b> {
                     return Ok(OperationOutcome::Done);
                 }
             }
+            CommentChange::Rename { from, to } => self.changes.renamed.push(RenamedMember { id, from: *from, to }),
             _ if is_erased => return Ok(OperationOutcome::NoComment),
+            CommentChange::Transfer { from, .. } if comment.author != *from => return Ok(OperationOutcome::Done),
             // An edit that was under way when a moderator decided must not undo the decision.
             CommentChange::Edit { .. } if comment.row.state != CommentState::Published => {
                 return Ok(OperationOutcome::NoComment);
@@ -139,7 +143,10 @@ impl<'b> BatchFold<'b> {
         let comment = self.comment_mut(id)?;
         comment.changed = true;
         comment.more_than_counts = true;
-        comment.row.last_audit = audit.map(|audit| audit.id);
+        // What was decided before can still be undone where the change is no decision of its own.
+        if !change.keeps_decisions() {
+            comment.row.last_audit = audit.map(|audit| audit.id);
+        }
         let (subject, after) = (comment.subject, describe_comment(comment.row.state, comment.row.flags));
         let (state, flags, review) = (comment.row.state, comment.row.flags & DECIDED_FLAGS, comment.review.clone());
         let is_changed = |before: &UndoRecord| (before.state, before.flags, &before.review) != (state, flags, &review);
@@ -171,7 +178,19 @@ impl<'b> BatchFold<'b> {
             }
             // Handled before.
             CommentChange::DropMedia => return Ok(false),
-            CommentChange::Forget { .. } => comment.takedown = comment.row.is_visible().then_some(at),
+            CommentChange::Forget { .. } | CommentChange::Rename { .. } => {
+                comment.takedown = comment.row.is_visible().then_some(at).or(comment.takedown);
+            }
+            CommentChange::Transfer { to, .. } => {
+                comment.author = to.id;
+                comment.row.author_level = to.level;
+                let is_visible = comment.row.is_visible();
+                comment.takedown = is_visible.then_some(at).or(comment.takedown);
+                let held = !is_visible || comment.row.flags & FLAG_HELD_EDIT != 0;
+                self.changes.history.push(HistoryRow { member: to.id, id, held });
+                self.changes.transferred.insert(id, to);
+                self.record_name(id, to);
+            }
             CommentChange::Pin(by) => {
                 comment.row.flags &= !(FLAG_PINNED | FLAG_OWNER_PINNED);
                 comment.row.flags |= match by {

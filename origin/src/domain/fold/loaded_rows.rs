@@ -109,7 +109,8 @@ impl<'b> LoadedRows<'b> {
                 | Operation::MemberName { .. }
                 | Operation::DeleteExpired
                 | Operation::DeleteEditHistory { .. }
-                | Operation::Erasure { .. } => {}
+                | Operation::Erasure { .. }
+                | Operation::Merge { .. } => {}
             }
         }
         request.sort_and_deduplicate();

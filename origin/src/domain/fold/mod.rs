@@ -28,7 +28,9 @@ use gailou_shared::wire::{Author, Reaction, ReviewKind};
 pub(crate) use loaded_rows::LoadedRows;
 #[cfg(any(test, feature = "cluster"))]
 pub(crate) use row_changes::HistoryRow;
-pub(crate) use row_changes::{AuditedChange, CommentInsert, CommentUpdate, ForgottenName, ReviewRow, RowChanges};
+pub(crate) use row_changes::{
+    AuditedChange, CommentInsert, CommentUpdate, ForgottenName, RenamedMember, ReviewRow, RowChanges,
+};
 #[cfg(test)]
 pub(crate) use row_changes::{ReactionRow, ReplyRank, Takedown};
 pub(crate) use row_request::RowRequest;
@@ -254,7 +256,8 @@ impl<'b> BatchFold<'b> {
             | Operation::MemberName { .. }
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. }
-            | Operation::Erasure { .. } => OperationOutcome::Done,
+            | Operation::Erasure { .. }
+            | Operation::Merge { .. } => OperationOutcome::Done,
         };
         self.positions.advance(logged);
         Ok(outcome)

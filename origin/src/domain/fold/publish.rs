@@ -1,9 +1,9 @@
 //! New comments: floors, repeated ids and keys, counts of ancestors.
 
-use gailou_shared::id::CommentId;
+use gailou_shared::id::{CommentId, MemberKind};
 use gailou_shared::path::Path;
 use gailou_shared::rank::EngagementCounts;
-use gailou_shared::wire::CommentState;
+use gailou_shared::wire::{Author, CommentState};
 
 use crate::domain::columns::{FLAG_EDITED, FLAG_ERASED, FLAG_PINNED, damaged};
 use crate::domain::damaged_data::Result;
@@ -85,8 +85,9 @@ impl<'b> BatchFold<'b> {
         };
         // One of the two may have been erased since.
         let is_erased = stored.row.flags & FLAG_ERASED != 0 || new.is_erased();
-        (stored.author, stored.row.created_at) == (new.author.id, new.created_at)
-            && (is_erased || text == Some(&new.content))
+        // A guest may have become a member since.
+        let is_author = stored.author == new.author.id || new.author.id.kind() == MemberKind::Guest;
+        (is_author && stored.row.created_at == new.created_at) && (is_erased || text == Some(&new.content))
     }
 
     fn claim_idempotency_key(&mut self, key: ScopedIdempotencyKey<'b>, stored: StoredIdempotencyKey) {
@@ -177,20 +178,22 @@ impl<'b> BatchFold<'b> {
         Ok(())
     }
 
-    /// Records the comment in its author's history, and the author's name.
+    /// Records the comment in the history of its author, who may be another one by now, and the author's name.
     pub(super) fn record_author(&mut self, new: &'b NewCommentRow) {
         let id = new.path.id();
-        if !self.comments.contains_key(&id) {
-            return;
+        let Some(comment) = self.comments.get(&id) else { return };
+        let (member, held) = (comment.author, !is_visible(new.state, new.visibility));
+        self.changes.history.push(HistoryRow { member, id, held });
+        if new.imported.is_none() && !new.is_erased() && member == new.author.id {
+            self.record_name(id, &new.author);
         }
-        let held = !is_visible(new.state, new.visibility);
-        self.changes.history.push(HistoryRow { member: new.author.id, id, held });
-        if new.imported.is_none() && !new.is_erased() {
-            // Comments of several logs come in no order.
-            let newest = self.authors.entry(new.author.id).or_insert((id, &new.author));
-            if newest.0 < id {
-                *newest = (id, &new.author);
-            }
+    }
+
+    /// Records a member's name as of one of their comments. Those of several logs come in no order.
+    pub(super) fn record_name(&mut self, id: CommentId, author: &'b Author) {
+        let newest = self.authors.entry(author.id).or_insert((id, author));
+        if newest.0 < id {
+            *newest = (id, author);
         }
     }
 

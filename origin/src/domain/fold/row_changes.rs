@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
-use gailou_shared::wire::{ActivityPoint, Author, Reaction, ReviewKind};
+use gailou_shared::wire::{ActivityPoint, Author, MemberRef, Reaction, ReviewKind};
 use serde_json::Value;
 
 use crate::domain::activity::ActivityStep;
@@ -31,11 +31,15 @@ pub(crate) struct RowChanges<'b> {
     pub updates: Vec<CommentUpdate>,
     /// New texts, in the order of their operations; written after `inserts`.
     pub edits: Vec<TextEdit>,
-    /// Comments whose content and author are overwritten, after `edits`.
+    /// Comments that have another author from now on, after `inserts`.
+    pub transferred: BTreeMap<CommentId, &'b Author>,
+    /// Names that are replaced in comments, after `inserts`.
+    pub renamed: Vec<RenamedMember<'b>>,
+    /// Comments whose content and author are overwritten, after `edits` and all of the above.
     pub erased: Vec<CommentId>,
     /// Deleted comments that lose their pictures, after `inserts`.
     pub without_media: Vec<CommentId>,
-    /// Names that are removed from comments, after `inserts`.
+    /// Names that are removed from comments, after `renamed`.
     pub forgotten: Vec<ForgottenName>,
     pub reactions: Vec<ReactionRow>,
     /// Dead letters that are applied or outdated; their rows are deleted.
@@ -119,6 +123,14 @@ pub(crate) struct TextEdit {
 pub(crate) struct ForgottenName {
     pub id: CommentId,
     pub member: MemberId,
+}
+
+/// A comment that names a guest who has become a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RenamedMember<'b> {
+    pub id: CommentId,
+    pub from: MemberId,
+    pub to: &'b MemberRef,
 }
 
 /// A member's reaction; `None`: its row is deleted.

@@ -42,7 +42,7 @@ pub enum ReviewFault {
 pub enum HistoryFault {
     /// The comment is in no history, and no outbox owes it.
     Missing,
-    /// There is no such comment.
+    /// The member has no such comment.
     Superfluous,
 }
 
@@ -94,7 +94,7 @@ impl std::fmt::Display for Difference {
                 write!(f, "comment {id}: its row in the history of member {member} is missing")
             }
             Self::History(member, id, HistoryFault::Superfluous) => {
-                write!(f, "comment {id}: the history of member {member} has it, but there is no such comment")
+                write!(f, "comment {id}: the history of member {member} has it, but the member has no such comment")
             }
             Self::Outbox(OutboxDifference { database, recipient, rows, age_s }) => write!(
                 f,

@@ -8,6 +8,7 @@
 
 mod callback_page;
 mod cookies;
+pub(super) mod passkeys;
 pub(super) mod sessions;
 
 use std::sync::Arc;

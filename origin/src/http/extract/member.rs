@@ -11,6 +11,7 @@ use crate::http::extract::client::RequestClient;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::service::standing::check_not_muted;
+use crate::state::AppState;
 use crate::state::rate_limits::WriteKind;
 
 /// The member of the bearer token, with the level and the role that moderators gave them; else `401 token_missing` or
@@ -28,19 +29,28 @@ impl FromRequestParts<HttpState> for AuthenticatedMember {
         let Some(token) = value.to_str().ok().and_then(bearer_token) else {
             return Err(Refusal::new(Code::TokenInvalid, "the Authorization header is no bearer token"));
         };
-        let app = &state.app;
-        let verified = app.member_keys.verify_token(token, &app.config.auth.audience, app.now() / 1_000);
-        let verified = verified.map_err(|error| Refusal::new(Code::TokenInvalid, error.to_string()))?;
-        if app.erased_members.contains(verified.member.id) {
-            return Err(Refusal::new(Code::TokenInvalid, "this member is erased"));
-        }
-        if let Some(email) = &verified.email {
-            app.claimed_addresses.record(&app.tables, verified.member.id, email);
-        }
-        let member = app.standings.apply(verified);
-        let revoked = || Refusal::new(Code::TokenInvalid, "older tokens of this member are refused; sign in again");
-        member.map(Self).ok_or_else(revoked)
+        verified_member(&state.app, token).map(Self)
     }
+}
+
+/// The member of a token, as [`AuthenticatedMember`].
+///
+/// # Errors
+/// `401 token_invalid`.
+pub(in crate::http) fn verified_member(app: &AppState, token: &str) -> Result<Member, Refusal> {
+    let verified = app.member_keys.verify_token(token, &app.config.auth.audience, app.now() / 1_000);
+    let verified = verified.map_err(|error| Refusal::new(Code::TokenInvalid, error.to_string()))?;
+    if app.erased_members.contains(verified.member.id) {
+        return Err(Refusal::new(Code::TokenInvalid, "this member is erased"));
+    }
+    if app.erased_members.heir_of(verified.member.id).is_some() {
+        return Err(Refusal::new(Code::TokenInvalid, "this guest has become a member; sign in as the member"));
+    }
+    if let Some(email) = &verified.email {
+        app.claimed_addresses.record(&app.tables, verified.member.id, email);
+    }
+    let member = app.standings.apply(verified);
+    member.ok_or_else(|| Refusal::new(Code::TokenInvalid, "older tokens of this member are refused; sign in again"))
 }
 
 /// A member that is a moderator or an admin, else also `403 forbidden` or `403 muted`; the decision is counted.

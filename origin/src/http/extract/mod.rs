@@ -24,7 +24,7 @@ pub(super) use client::RequestClient;
 pub(super) use idempotency_header::{IDEMPOTENCY_KEY_HEADER, IdempotencyHeader};
 pub(super) use if_match::IfMatch;
 pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
-pub(super) use member::{Admin, AdminRead, AuthenticatedMember, Moderator, ModeratorRead};
+pub(super) use member::{Admin, AdminRead, AuthenticatedMember, Moderator, ModeratorRead, verified_member};
 pub(super) use page_query::PlainPageQuery;
 pub(super) use path::{KnownSubject, KnownSubjectType, PathDelivery, PathId};
 pub(super) use query::QueryParameters;

@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::request::Parts;
-use gailou_shared::id::{AuditId, CommentId, InvalidId, MemberId, RefusedTextId, SubjectKey, WebhookId};
+use gailou_shared::id::{AuditId, CommentId, InvalidId, MemberId, PasskeyId, RefusedTextId, SubjectKey, WebhookId};
 use gailou_shared::wire::Code;
 use gailou_shared::wire::openapi::{SubjectKeyText, SubjectTypeName};
 use percent_encoding::percent_decode_str;
@@ -101,6 +101,12 @@ impl IntoParams for PathId<MemberId> {
 impl IntoParams for PathId<WebhookId> {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![parameters::segment("id", "The webhook.", WebhookId::schema(), "3159632956621393920")]
+    }
+}
+
+impl IntoParams for PathId<PasskeyId> {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![parameters::segment("id", "The passkey.", PasskeyId::schema(), "3159632956621393920")]
     }
 }
 

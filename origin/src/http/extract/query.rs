@@ -25,7 +25,8 @@ impl FromRequestParts<HttpState> for QueryParameters {
 }
 
 impl QueryParameters {
-    fn parse(raw: &str) -> Result<Self, Refusal> {
+    /// The fields of a query, or of a form.
+    pub(in crate::http) fn parse(raw: &str) -> Result<Self, Refusal> {
         let mut parameters = Vec::new();
         for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));

@@ -37,7 +37,7 @@ const PREFLIGHT_HEADERS: [(HeaderName, HeaderValue); 3] = [
     (header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200")),
 ];
 /// Paths whose answers depend on the member, beside those of writes.
-const PERSONAL_PATHS: [&str; 3] = ["/v1/me/", "/v1/admin/", "/v1/edge/"];
+const PERSONAL_PATHS: [&str; 4] = ["/v1/me/", "/v1/admin/", "/v1/edge/", "/write/"];
 /// The header in which a browser says how the page and the server are related. A script cannot set it.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Paths whose calls are sent with a cookie.

@@ -78,6 +78,40 @@ pub(in crate::http) struct RefreshRequest {
     refresh_token: Option<String>,
 }
 
+/// A passkey to add.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct NewPasskey {
+    /// That of the options.
+    challenge: String,
+    /// What its owner calls it.
+    #[schema(min_length = 1, max_length = 64)]
+    name: String,
+    /// The answer of `navigator.credentials.create`, as its `toJSON()` writes it.
+    #[schema(value_type = Object)]
+    credential: (),
+}
+
+/// The answer of a passkey.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct PasskeyAnswer {
+    /// That of the options.
+    challenge: String,
+    /// The answer of `navigator.credentials.get`, as its `toJSON()` writes it.
+    #[schema(value_type = Object)]
+    credential: (),
+}
+
+/// Another name of a passkey.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct PasskeyName {
+    /// What its owner calls it.
+    #[schema(min_length = 1, max_length = 64)]
+    name: String,
+}
+
 /// What a member changes of themselves.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "the handler parses it")]
@@ -103,6 +137,14 @@ pub(in crate::http) struct GuestChanges {
     /// The new name; the rules are those of a new guest.
     #[schema(min_length = 1, max_length = 64)]
     name: String,
+}
+
+/// The guest that the reader was.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct GuestMerge {
+    /// The token of the guest.
+    guest_token: String,
 }
 
 /// What a moderator decides.

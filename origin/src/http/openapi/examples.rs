@@ -129,6 +129,7 @@ pub(in crate::http) fn page() -> CommentPage {
         data: vec![Comment { top_replies: Some(vec![reply()]), more_replies: Some(0), ..root() }],
         page: PageInfo { next: None, has_more: false, sort: Sort::Hot, epoch: "41".into() },
         subject: Some(subject()),
+        floors: None,
     }
 }
 

@@ -4,10 +4,11 @@
 //! written. Nothing in a mail is loaded from a server.
 
 use gailou_shared::content::summarize;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use sha2::{Digest as _, Sha256};
 
+use crate::domain::building::{self, Frame, FrameRow};
 use crate::domain::email_address::EmailAddress;
 use crate::domain::notification::NotificationReason;
 use crate::domain::row::{CommentRow, SubjectRow};
@@ -55,13 +56,21 @@ impl<'a> MailItem<'a> {
         let is_web = |url: &&str| url.starts_with("https://") || url.starts_with("http://");
         let page = match subject.url.as_deref().filter(is_web) {
             Some(url) => url.split('#').next().unwrap_or_default().to_owned(),
+            // The page without JavaScript has one of its own for each comment.
             None => {
                 let key = utf8_percent_encode(subject.key.key(), KEY_CHARACTERS);
-                format!("{public_url}/t/{}/{key}", subject.key.kind())
+                format!("{public_url}/t/{}/{key}?comment={}", subject.key.kind(), comment.id())
             }
         };
         let title = subject.title.as_deref().unwrap_or_else(|| subject.key.key());
         Self { reason, comment, above, title, link: format!("{page}#comment-{}", comment.id()) }
+    }
+
+    /// What the comment stands on, as far as the mail shows it.
+    fn frame(&self) -> Option<Frame<&'a CommentRow>> {
+        let path: Vec<_> = self.comment.path.ids().collect();
+        let find = |id| self.above.iter().find(|above| above.id() == id).copied();
+        building::frames(building::all_rows(&path, find))
     }
 
     fn sentence(&self, language: MailLanguage) -> String {
@@ -132,7 +141,6 @@ fn text_part(language: MailLanguage, items: &[MailItem<'_>], more: Option<&str>,
 }
 
 fn html_part(language: MailLanguage, items: &[MailItem<'_>], more: Option<&str>, unsubscribe: Option<&str>) -> String {
-    let quote = "margin:0 0 0 8px;padding-left:8px;border-left:2px solid #ccc;color:#555";
     let markup = html! {
         (DOCTYPE)
         html lang=(language.tag()) {
@@ -140,9 +148,7 @@ fn html_part(language: MailLanguage, items: &[MailItem<'_>], more: Option<&str>,
             body style="font-family:sans-serif;max-width:640px" {
                 @for item in items {
                     h3 { (item.sentence(language)) }
-                    @for above in &item.above {
-                        div style=(quote) { b { bdi { (above.author.name) } } ": " (excerpt(&above.content)) }
-                    }
+                    @if let Some(frame) = item.frame() { (frames(&frame)) }
                     div { (PreEscaped(&item.comment.html)) }
                     p { a href=(item.link) { (language.open()) } }
                 }
@@ -152,6 +158,25 @@ fn html_part(language: MailLanguage, items: &[MailItem<'_>], more: Option<&str>,
         }
     };
     markup.into_string()
+}
+
+/// The frames of a building, the newest floor outermost.
+fn frames(frame: &Frame<&CommentRow>) -> Markup {
+    html! {
+        div style="margin:4px 0;padding:3px;border:1px solid #d9b3a6;border-radius:4px;color:#555" {
+            @if let Some(inside) = &frame.inside { (frames(inside)) }
+            @for row in &frame.rows {
+                @match row {
+                    FrameRow::Floor(number, above) => {
+                        div style="padding:2px 6px" {
+                            small { (number) " " } b { bdi { (above.author.name) } } ": " (excerpt(&above.content))
+                        }
+                    },
+                    FrameRow::Gap(count) => div style="padding:2px 6px" { small { "⋯ " (count) } },
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -196,7 +221,7 @@ mod tests {
         let stop = Some("https://c.example/v1/unsubscribe?x".to_owned());
         let mail = compose(&due(1), to(), MailLanguage::English, &[item()], 0, stop.clone());
         assert_eq!(mail.subject, "<i>Bob  Bcc: x</i> answered you on “a b/c”");
-        let link = "https://c.example/t/article/a%20b%2Fc#comment-2";
+        let link = "https://c.example/t/article/a%20b%2Fc?comment=2#comment-2";
         assert!(mail.text.contains("> a: <b>root</b> text\n\nhello\n\n") && mail.text.contains(link), "{}", mail.text);
         assert!(mail.text.ends_with("-- \nDo not mail me any more: https://c.example/v1/unsubscribe?x"));
         let html = mail.html.unwrap();

@@ -35,6 +35,7 @@ mod members;
 mod node_leases;
 mod notifications;
 mod outbox;
+mod passkeys;
 mod reaction_states;
 mod reconcile;
 mod refused_texts;
@@ -79,6 +80,7 @@ pub use members::MemberReader;
 pub use node_leases::{LeasedNode, NODE_LEASE, NodeLeases};
 pub use notifications::Notifications;
 pub use outbox::{Delivered, Outboxes};
+pub use passkeys::PasskeyRows;
 pub use reaction_states::ReactionStateReader;
 #[cfg(feature = "cluster")]
 pub use reconcile::HistoryReconciler;
@@ -123,6 +125,7 @@ pub trait Tables:
     + MemberNameReader
     + MemberStandingReader
     + Notifications
+    + PasskeyRows
     + Reconciler
     + RefusedTexts
     + Reranker
@@ -155,6 +158,7 @@ impl<
         + MemberNameReader
         + MemberStandingReader
         + Notifications
+        + PasskeyRows
         + Reconciler
         + RefusedTexts
         + Reranker

@@ -1,12 +1,13 @@
 //! Signing in to accounts of this installation.
 //!
 //! Who proves an identity, a mailbox or an account at a provider, is signed in to the account that has it, which is
-//! made the first time. A window of this origin and a page of a site have no cookie in common, so the window hands the
-//! page a code that is good once, which the page exchanges. What is signed in is a family of refresh tokens (`session`);
-//! a refresh token is exchanged for a token to write with, which lives for minutes, so that an erased or revoked member is
-//! out soon without a list.
+//! made the first time. Administrators and moderators may add passkeys to theirs (`passkeys`). A window of this origin
+//! and a page of a site have no cookie in common, so the window hands the page a code that is good once, which the page
+//! exchanges. What is signed in is a family of refresh tokens (`session`); a refresh token is exchanged for a token to
+//! write with, which lives for minutes, so that an erased or revoked member is out soon without a list.
 
 mod mail;
+pub mod passkeys;
 mod provider;
 mod session;
 

@@ -154,17 +154,41 @@ impl MysqlStore {
         Ok(rows)
     }
 
-    /// Those of these rows whose comment does not exist. A database that does not answer fails this.
+    /// Those of these rows whose member has no such comment. A database that does not answer fails this.
     async fn without_comments(&self, rows: Vec<(MemberId, CommentId)>) -> Result<Vec<(MemberId, CommentId)>> {
-        let text =
-            format!("SELECT c.id FROM {IDS_TABLE} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id");
+        let text = format!(
+            "SELECT c.author_id, c.id FROM {IDS_TABLE} \
+             STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id"
+        );
         let ids = rows.iter().map(|(_, id)| (id.slot(), id.signed()));
         let found = self.rows_by_id("reconcile", ids, &text, |s| s).await?;
-        let found = found.iter().map(|r| id_at(r, 0)).collect::<Result<HashSet<_>>>()?;
-        Ok(rows.into_iter().filter(|(_, id)| !found.contains(id)).collect())
+        let pair = |r: &MySqlRow| Ok((member_id(number_at(r, 0)?)?, id_at(r, 1)?));
+        let found = found.iter().map(pair).collect::<Result<HashSet<_>>>()?;
+        Ok(rows.into_iter().filter(|row| !found.contains(row)).collect())
     }
 
-    /// Deletes rows of a slot, unless their comments exist by now; those that it deleted. The lock keeps deliveries
+    /// Deletes from a member's history what is not the member's any more.
+    pub(in crate::adapters::mysql) async fn clean_history(&self, member: MemberId) -> Result<()> {
+        let slot = member_slot(member);
+        let mut above = 0;
+        loop {
+            let text = format!(
+                "SELECT comment_id FROM member_comment_{} FORCE INDEX (PRIMARY) \
+                 WHERE member_id = ? AND comment_id > ? ORDER BY comment_id LIMIT {ROWS_PER_CHUNK}",
+                self.table_number(slot)
+            );
+            let found = self.rows_of("clean_history", slot, sql(text).bind(member.signed()).bind(above)).await?;
+            let rows = found.iter().map(|r| Ok((member, id_at(r, 0)?))).collect::<Result<Vec<_>>>()?;
+            let Some((_, last)) = rows.last().copied() else { return Ok(()) };
+            let superfluous = self.without_comments(rows).await?;
+            if !superfluous.is_empty() {
+                self.delete_history_rows(slot, superfluous).await?;
+            }
+            above = last.signed();
+        }
+    }
+
+    /// Deletes rows of a slot, unless their members have such comments by now; those that it deleted. The lock keeps deliveries
     /// out: a comment that is stored meanwhile is delivered again afterwards.
     async fn delete_history_rows(
         &self,

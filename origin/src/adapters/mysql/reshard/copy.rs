@@ -135,6 +135,7 @@ impl CopiedSlot for SlotRows {
                 "member_contact",
                 "account",
                 "refresh_family",
+                "passkey",
                 "identity",
                 "sign_in_link",
                 "notification",

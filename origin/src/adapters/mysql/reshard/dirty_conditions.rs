@@ -120,6 +120,7 @@ pub(super) async fn dirty_conditions(
         ("member_contact", is_in("id", &keys.members)),
         ("account", is_in("id", &keys.members)),
         ("refresh_family", is_in("account_id", &keys.members)),
+        ("passkey", is_in("account_id", &keys.members)),
         ("identity", is_in("digest", &keys.digests)),
         ("sign_in_link", is_in("digest", &keys.digests)),
         ("notification", is_in("member_id", &keys.notified)),

@@ -89,7 +89,7 @@ async fn repeat_while_unavailable<T>(mut work: impl AsyncFnMut() -> Result<T>) -
 }
 
 /// Delivers everything that is owed; of these members no names.
-async fn deliver_outboxes(store: &MysqlStore, erased: &[MemberId]) {
+pub(crate) async fn deliver_outboxes(store: &MysqlStore, erased: &[MemberId]) {
     for database in 0..store.count_databases() {
         for recipient in store.list_recipients(database).await.unwrap() {
             while store.deliver(database, recipient, &|member| erased.contains(&member)).await.unwrap().rows > 0 {}

@@ -89,7 +89,7 @@ async fn row_of_a_history_without_its_comment_is_found() {
         assert_eq!(chunk.next, None);
         describe(chunk.found, repair)
     };
-    let words = "has it, but there is no such comment";
+    let words = "has it, but the member has no such comment";
     let expected: Vec<String> =
         lost.iter().map(|id| format!("comment {id}: the history of member {by} {words}")).collect();
     assert_eq!(compare(false).await, expected);

@@ -1,6 +1,9 @@
 //! Writes the rows that a fold has changed: sorted by primary key, each table in a few statements.
 
+use std::collections::BTreeMap;
+
 use gailou_shared::id::{AuditId, CommentId, MemberId, Slot};
+use gailou_shared::wire::Author;
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::dirty_rows::DirtyRow;
@@ -8,12 +11,13 @@ use crate::adapters::mysql::numbered_tables::slot_of_comment;
 use crate::adapters::mysql::row_numbers::{subject_number, subject_slot};
 use crate::adapters::mysql::rows::{StoredEnum, damaged, role_number};
 use crate::adapters::mysql::session::MysqlSession;
+use crate::adapters::mysql::statement::hex_literal;
 use crate::adapters::mysql::write::batch_sql::{
     BatchScript, RowValues, group_by_table, json_numbers, json_table, signed,
 };
 use crate::adapters::mysql::write::rank_values::{ROOT_RANK_COLUMNS, root_rank_values};
 use crate::adapters::mysql::write::{dead_reaction_rows, moderation_rows};
-use crate::domain::fold::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
+use crate::domain::fold::{CommentInsert, CommentUpdate, ForgottenName, RenamedMember, RowChanges};
 use crate::domain::operation::SubjectPatch;
 use crate::ports::store::Result;
 
@@ -34,6 +38,8 @@ pub(super) async fn flush(
     insert_comments(db, &mut script, &changes.inserts, subjects).await?;
     update_comments(db, &mut script, &changes.updates).await?;
     write_edits(db, &mut script, changes).await?;
+    transfer(db, &mut script, &changes.transferred).await?;
+    rename(db, &mut script, &changes.renamed).await?;
     erase(db, &mut script, changes).await?;
     write_reactions(db, &mut script, changes).await?;
     write_ranks(db, &mut script, changes, subjects).await?;
@@ -224,6 +230,73 @@ async fn write_edits(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &Ro
     Ok(())
 }
 
+/// Writes the new authors of comments.
+async fn transfer(
+    db: &MysqlStore,
+    script: &mut BatchScript<'_>,
+    transferred: &BTreeMap<CommentId, &Author>,
+) -> Result<()> {
+    let mut authors: BTreeMap<MemberId, Vec<(CommentId, &Author)>> = BTreeMap::new();
+    for (id, author) in transferred {
+        authors.entry(author.id).or_default().push((*id, author));
+    }
+    for comments in authors.values() {
+        // All of one member have one name, but for the rare batch with two requests.
+        for same in comments.chunk_by(|(_, one), (_, other)| one == other) {
+            let [(_, author), ..] = same else { continue };
+            let text = |text: Option<&str>| RowValues::new().text(text).end();
+            let statement = format!(
+                "UPDATE {} STRAIGHT_JOIN comment_{{n}} c ON c.id = j.id SET c.author_id = {}, c.author_name = {}, \
+                 c.author_avatar = {}, c.author_level = {}, c.author_role = {}",
+                json_table("{rows}", &["id BIGINT"]),
+                author.id,
+                text(Some(&author.name)),
+                text(author.avatar.as_deref()),
+                author.level,
+                role_number(author.role)
+            );
+            let rows = same.iter().map(|(id, _)| (id.slot(), json_numbers(&[Some(id.signed())])));
+            script.add_rows(&statement, group_by_table(db, rows)).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the new names of those whom comments mention or answer.
+async fn rename(db: &MysqlStore, script: &mut BatchScript<'_>, renamed: &[RenamedMember<'_>]) -> Result<()> {
+    for RenamedMember { id, from, to } in renamed {
+        let (n, member) = (db.table_number(id.slot()), to.id);
+        // The server takes bytes for no text of a JSON.
+        let name = format!("CONVERT({} USING utf8mb4)", hex_literal(to.name.as_bytes()));
+        script
+            .add(&format!(
+                "UPDATE comment_{n} SET reply_to_id = {member}, reply_to_name = {name} \
+                 WHERE id = {id} AND reply_to_id = {from}"
+            ))
+            .await?;
+        // The path of the id is the path of the mention and `.id`. No one is mentioned twice.
+        let place = |of: MemberId| format!("JSON_SEARCH(mentions, 'one', '{of}', NULL, '$[*].id')");
+        let (place, other) = (place(*from), place(member));
+        let path = format!("JSON_UNQUOTE({place})");
+        script
+            .add(&format!(
+                "UPDATE content_{n} SET mentions = IF({other} IS NULL, \
+                 JSON_REPLACE(mentions, {path}, '{member}', REPLACE({path}, '.id', '.name'), {name}), \
+                 JSON_REMOVE(mentions, REPLACE({path}, '.id', ''))) \
+                 WHERE id = {id} AND mentions IS NOT NULL AND {place} IS NOT NULL"
+            ))
+            .await?;
+        script
+            .add(&format!(
+                "INSERT IGNORE INTO mention_{n} (member_id, comment_id) \
+                 SELECT {member}, comment_id FROM mention_{n} WHERE member_id = {from} AND comment_id = {id}"
+            ))
+            .await?;
+        script.add(&format!("DELETE FROM mention_{n} WHERE member_id = {from} AND comment_id = {id}")).await?;
+    }
+    Ok(())
+}
+
 /// Overwrites erased comments, the pictures of deleted ones, and the names of erased members in the comments of others.
 async fn erase(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &RowChanges<'_>) -> Result<()> {
     let mut erased = changes.erased.clone();
@@ -391,7 +464,8 @@ pub(super) fn dirty_rows(changes: &RowChanges<'_>, subjects: &[i64]) -> Vec<(Slo
     let inserted = changes.inserts.iter().map(|c| c.id);
     let comments = inserted.chain(changes.updates.iter().map(|c| c.id)).chain(changes.edits.iter().map(|e| e.id));
     dirty.extend(comments.map(|id| (id.slot(), DirtyRow::Comment(id))));
-    let forgotten = || changes.forgotten.iter().map(|row| row.id);
+    let forgotten = changes.forgotten.iter().map(|row| row.id);
+    let forgotten = || forgotten.clone().chain(changes.renamed.iter().map(|row| row.id));
     dirty.extend(forgotten().map(|id| (id.slot(), DirtyRow::Comment(id))));
     let texts = changes.inserts.iter().map(|c| c.id).chain(changes.edits.iter().map(|e| e.id));
     let texts = texts.chain(changes.erased.iter().chain(&changes.without_media).copied()).chain(forgotten());

@@ -14,11 +14,12 @@ mod flush;
 mod index_queue_rows;
 pub(super) mod installation_rows;
 mod load;
+mod merge_rows;
 pub(super) mod moderation_rows;
 pub(super) mod outbox_rows;
 pub(super) mod rank_values;
 pub(super) mod slot_locks;
-mod standing_rows;
+pub(super) mod standing_rows;
 mod webhook_rows;
 
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ use gailou_shared::wire::AuditTargetKind;
 use tokio::time::Instant;
 
 use crate::adapters::mysql::MysqlStore;
-use crate::adapters::mysql::copies::put_erased_copies;
+use crate::adapters::mysql::copies::put_end_copies;
 use crate::adapters::mysql::dirty_rows::DirtyRow;
 use crate::adapters::mysql::rows::damaged;
 use crate::adapters::mysql::session::MysqlSession;
@@ -41,7 +42,7 @@ use crate::adapters::mysql::statement::sql;
 use crate::domain::activity::ActivityStep;
 use crate::domain::audit::{AuditEntry, UNDO_WINDOW_MS};
 use crate::domain::checkpoint::CheckpointAdvance;
-use crate::domain::erasure::ErasedMember;
+use crate::domain::erasure::MemberEnd;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::name_digest::{NAME_TAKEN_MS, NameDigest};
 use crate::domain::operation::{
@@ -98,6 +99,10 @@ pub(super) async fn persist(
             Operation::DeleteEditHistory { before } => delete_edit_history(db, *before).await?,
             Operation::Erasure { member, step, audit } => {
                 erase_member(db, *member, *step, audit.as_ref(), logged.at).await?;
+            }
+            Operation::Merge { guest, step } => {
+                outcomes[index] = Some(merge_rows::write(db, *guest, step, logged.at).await?);
+                continue;
             }
             _ => {
                 remaining.push(index);
@@ -348,20 +353,22 @@ async fn erase_member(
     audit: Option<&AuditEntry>,
     at: u64,
 ) -> Result<()> {
-    let copy = &[ErasedMember { at, member }];
+    let copy = &[MemberEnd { at, member, heir: None }];
     let statement = match step {
         ErasureStep::Begin => {
-            db.copy("an erased member", |pool| async move { put_erased_copies(&pool, copy).await }).await;
+            db.copy("an erased member", |pool| async move { put_end_copies(&pool, copy).await }).await;
             return begin_erasure(db, member, audit, at).await;
         }
         ErasureStep::Name => {
             standing_rows::erase(db, member).await?;
             erase_from_audit(db, member).await?;
+            let merged = "UPDATE merged_guest SET name = '', avatar = NULL, level = 0, role = 0 WHERE member_id = ?";
+            db.first_pool().session("erase_member").await?.execute(sql(merged).bind(member.signed())).await?;
             sql("DELETE FROM member_name WHERE member_id = ?").bind(member.signed())
         }
         ErasureStep::Finish => {
             for pool in &db.pools[1..] {
-                put_erased_copies(pool, copy).await?;
+                put_end_copies(pool, copy).await?;
             }
             sql("UPDATE erased_member SET done = 1 WHERE member_id = ?").bind(member.signed())
         }

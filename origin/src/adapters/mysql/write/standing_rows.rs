@@ -2,6 +2,7 @@
 
 use gailou_shared::id::{AuditId, MemberId, Slot};
 use gailou_shared::wire::AuditTargetKind;
+use serde_json::Value;
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::dirty_rows::DirtyRow;
@@ -58,15 +59,30 @@ async fn change(
     let mut script = BatchScript::new(session);
     let columns = "(id, slot, changed_at, level, role, muted_until, tokens_not_before, note, friends)";
     script.add(&format!("REPLACE INTO member_standing_{n} {columns} VALUES {row}")).await?;
-    let values = RowValues::new().number(audit.id.signed()).count(at).number(audit.actor.id.signed());
-    let values = values.text(audit.actor.name.as_str()).text(change.action).number(AuditTargetKind::Member.number());
-    let values = values.text(member.to_string().as_str()).text(audit.reason.as_deref());
-    let row = values.text(change.before_json.to_string().as_str()).text(change.after_json.to_string().as_str()).end();
-    // A change that is made again, because its outcome was unknown, leaves the entry of the first time.
-    let columns = "(id, at, actor_id, actor_name, action, kind, target, reason, before_json, after_json)";
-    script.add(&format!("INSERT IGNORE INTO audit_{n} {columns} VALUES {row}")).await?;
+    let json = (Some(&change.before_json), Some(&change.after_json));
+    write_entry_of_member(&mut script, n, (member, change.action), audit, at, json).await?;
     script.send().await?;
     Ok(change.after)
+}
+
+/// Writes an entry of the audit log about a member, into the tables of this number. A change that is made again, because
+/// its outcome was unknown, leaves the entry of the first time.
+pub(in crate::adapters::mysql) async fn write_entry_of_member(
+    script: &mut BatchScript<'_>,
+    n: u16,
+    (member, action): (MemberId, &str),
+    audit: &AuditEntry,
+    at: u64,
+    (before, after): (Option<&Value>, Option<&Value>),
+) -> Result<()> {
+    let json = |value: Option<&Value>| value.map(ToString::to_string);
+    let (before, after) = (json(before), json(after));
+    let values = RowValues::new().number(audit.id.signed()).count(at).number(audit.actor.id.signed());
+    let values = values.text(audit.actor.name.as_str()).text(action).number(AuditTargetKind::Member.number());
+    let values = values.text(member.to_string().as_str()).text(audit.reason.as_deref());
+    let row = values.text(before.as_deref()).text(after.as_deref()).end();
+    let columns = "(id, at, actor_id, actor_name, action, kind, target, reason, before_json, after_json)";
+    script.add(&format!("INSERT IGNORE INTO audit_{n} {columns} VALUES {row}")).await
 }
 
 /// Overwrites the name of a member, and deletes what is said of them, also from the audit log, with their contact and
@@ -80,9 +96,13 @@ pub(super) async fn erase(db: &MysqlStore, member: MemberId) -> Result<()> {
         let mut script = BatchScript::new(&mut session);
         let overwrite = "SET name = '', avatar = NULL, level = 0, name_key = ''";
         script.add(&format!("UPDATE member_{n} {overwrite} WHERE id = {member}")).await?;
-        for (table, column) in
-            [("member_standing", "id"), ("member_contact", "id"), ("account", "id"), ("refresh_family", "account_id")]
-        {
+        for (table, column) in [
+            ("member_standing", "id"),
+            ("member_contact", "id"),
+            ("account", "id"),
+            ("refresh_family", "account_id"),
+            ("passkey", "account_id"),
+        ] {
             script.add(&format!("DELETE FROM {table}_{n} WHERE {column} = {member}")).await?;
         }
         script.send().await?;

@@ -10,7 +10,7 @@ use crate::adapters::sqlite::index_queues::write_index_queue;
 use crate::adapters::sqlite::rank_rows::PUT_ROOT_RANK_SQL;
 use crate::adapters::sqlite::rows::{StoredEnum, damaged, role_number};
 use crate::adapters::sqlite::write::moderation;
-use crate::domain::fold::{CommentInsert, CommentUpdate, ForgottenName, RowChanges};
+use crate::domain::fold::{CommentInsert, CommentUpdate, ForgottenName, RenamedMember, RowChanges};
 use crate::domain::member_standing::name_key;
 use crate::domain::operation::SubjectPatch;
 use crate::domain::root_keys::RootKeys;
@@ -37,6 +37,7 @@ pub(super) fn flush(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()
         tx.prepare_cached("UPDATE content SET content = ?2, html = ?3, written = ?4 WHERE id = ?1")?
             .execute(params![edit.id.signed(), edit.text.content, edit.text.html, edit.text.original_text])?;
     }
+    rename(tx, changes)?;
     erase(tx, changes)?;
     write_reactions(tx, changes)?;
     write_ranks(tx, changes, &numbers)?;
@@ -177,6 +178,46 @@ fn update_comment(tx: &Transaction<'_>, comment: &CommentUpdate) -> Result<()> {
             row.edits,
             row.last_audit.map_or(0, AuditId::signed)
         ])?;
+    }
+    Ok(())
+}
+
+/// Writes the new authors of comments, and the new names of those whom comments mention or answer.
+fn rename(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
+    for (id, author) in &changes.transferred {
+        let (member, role) = (author.id.signed(), role_number(author.role));
+        tx.prepare_cached(
+            "UPDATE comment SET author_id = ?2, author_name = ?3, author_avatar = ?4, author_level = ?5, \
+             author_role = ?6 WHERE id = ?1",
+        )?
+        .execute(params![id.signed(), member, author.name, author.avatar, author.level, role])?;
+    }
+    for RenamedMember { id, from, to } in &changes.renamed {
+        let (id, member) = (id.signed(), to.id.signed());
+        tx.prepare_cached(
+            "UPDATE comment SET reply_to_id = ?3, reply_to_name = ?4 WHERE id = ?1 AND reply_to_id = ?2",
+        )?
+        .execute(params![id, from.signed(), member, to.name])?;
+        // No one is mentioned twice.
+        tx.prepare_cached(
+            "UPDATE content SET mentions = (SELECT json_group_array(json(CASE json_extract(m.value, '$.id') \
+             WHEN ?2 THEN ?4 ELSE m.value END)) FROM json_each(content.mentions) m \
+             WHERE json_extract(m.value, '$.id') <> ?2 OR NOT EXISTS (SELECT 1 FROM json_each(content.mentions) o \
+             WHERE json_extract(o.value, '$.id') = ?3)) WHERE id = ?1 AND mentions IS NOT NULL",
+        )?
+        .execute(params![
+            id,
+            from.to_string(),
+            to.id.to_string(),
+            serde_json::to_string(to).map_err(damaged)?
+        ])?;
+        for sql in [
+            "INSERT OR IGNORE INTO mention (member_id, comment_id) \
+             SELECT ?3, comment_id FROM mention WHERE member_id = ?2 AND comment_id = ?1",
+            "DELETE FROM mention WHERE member_id = ?2 AND comment_id = ?1 AND ?2 <> ?3",
+        ] {
+            tx.prepare_cached(sql)?.execute([id, from.signed(), member])?;
+        }
     }
     Ok(())
 }

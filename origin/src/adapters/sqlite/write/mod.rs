@@ -18,7 +18,7 @@ use gailou_shared::word_filter::Term;
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use crate::adapters::sqlite::SqliteStore;
-use crate::adapters::sqlite::rows::damaged;
+use crate::adapters::sqlite::rows::{damaged, role_number};
 use crate::adapters::sqlite::settings::dictionary_version;
 use crate::adapters::sqlite::webhooks;
 use crate::domain::activity::ActivityStep;
@@ -26,7 +26,8 @@ use crate::domain::audit::UNDO_WINDOW_MS;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::name_digest::NAME_TAKEN_MS;
 use crate::domain::operation::{
-    CHANGE_FEED_RETENTION_MS, ErasureStep, LoggedOperation, Operation, OperationOutcome, PersistedBatch, WebhookChange,
+    CHANGE_FEED_RETENTION_MS, ErasureStep, LoggedOperation, MergeStep, Operation, OperationOutcome, PersistedBatch,
+    WebhookChange,
 };
 use crate::domain::positions::NextPositions;
 use crate::domain::sign_in::{LINK_LIFETIME_MS, REFRESH_IDLE_MS};
@@ -162,6 +163,10 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<Opti
                     tx.execute("DELETE FROM member_name WHERE member_id = ?1", [member])?;
                     tx.execute("UPDATE audit SET actor_name = '' WHERE actor_id = ?1", [member])?;
                     tx.execute(
+                        "UPDATE merged_guest SET name = '', avatar = NULL, level = 0, role = 0 WHERE member_id = ?1",
+                        [member],
+                    )?;
+                    tx.execute(
                         "UPDATE member SET name = '', avatar = NULL, level = 0, name_key = x'' WHERE id = ?1",
                         [member],
                     )?
@@ -170,6 +175,23 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<Opti
                     tx.execute("UPDATE erased_member SET done = 1 WHERE member_id = ?1", [member])?
                 }
             };
+        }
+        Operation::Merge { guest, step: MergeStep::Begin(author) } => {
+            let role = role_number(author.role);
+            tx.execute(
+                "INSERT INTO merged_guest (guest_id, member_id, name, avatar, level, role, at) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+                params![guest.signed(), author.id.signed(), author.name, author.avatar, author.level, role, logged.at],
+            )?;
+            let heir = "SELECT member_id FROM merged_guest WHERE guest_id = ?1";
+            if tx.query_row(heir, [guest.signed()], |r| r.get::<_, i64>(0))? != author.id.signed() {
+                return Ok(Some(OperationOutcome::Conflict));
+            }
+        }
+        // The history of a member is an index.
+        Operation::Merge { step: MergeStep::History, .. } => {}
+        Operation::Merge { guest, step: MergeStep::Finish } => {
+            tx.execute("UPDATE merged_guest SET done = 1 WHERE guest_id = ?1", [guest.signed()])?;
         }
         Operation::DeleteEditHistory { before } => {
             let oldest = "SELECT comment_id, edit, edited_at FROM content_history INDEXED BY content_history_age \

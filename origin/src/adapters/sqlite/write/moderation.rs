@@ -88,7 +88,7 @@ pub(super) fn write_installation_audit(
 }
 
 /// Inserts an entry: its target, and what that was before and after.
-pub(super) fn insert_audit(
+pub(in crate::adapters::sqlite) fn insert_audit(
     tx: &Transaction<'_>,
     audit: &AuditEntry,
     at: u64,

@@ -51,6 +51,7 @@ pub(super) fn erase(tx: &Transaction<'_>, member: MemberId) -> Result<()> {
         ("account", "id"),
         ("identity", "account_id"),
         ("refresh_family", "account_id"),
+        ("passkey", "account_id"),
     ] {
         tx.execute(&format!("DELETE FROM {table} WHERE {column} = ?1"), [member.signed()])?;
     }

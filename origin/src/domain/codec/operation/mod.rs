@@ -102,7 +102,8 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
         | Operation::MemberName { .. }
         | Operation::DeleteExpired
         | Operation::DeleteEditHistory { .. }
-        | Operation::Erasure { .. } => return None,
+        | Operation::Erasure { .. }
+        | Operation::Merge { .. } => return None,
     };
     // Writing these structs into memory cannot fail.
     postcard::to_extend(&FlatLoggedOperation { at: logged.at, operation }, vec![OPERATION_FORMAT]).ok()

@@ -2,6 +2,7 @@
 
 mod dead_reactions;
 mod review;
+mod transfer;
 
 use std::collections::HashMap;
 
@@ -67,6 +68,7 @@ fn steps() -> impl Strategy<Value = Vec<FoldStep>> {
         Just(review::held_edit("held")),
         Just(CommentChange::Erase),
         Just(CommentChange::DropMedia),
+        (1u64..3).prop_map(transfer::transfer),
         Just(CommentChange::Edit {
             content: "edited".into(),
             html: String::new(),
@@ -120,7 +122,7 @@ fn operations(steps: &[FoldStep], logged: bool) -> Vec<LoggedOperation> {
         let FoldStep::Publish { subject: of, parent, member, state, key, source } = step else { continue };
         let parent = parent.as_ref().filter(|_| !made[*of].is_empty()).map(|i| i.get(&made[*of]).path.clone());
         let new = comment(n as u64, &subject(*of), parent.as_ref());
-        let author = Author { id: MemberId::new(*member).unwrap(), ..new.author };
+        let author = Author { id: transfer::author_id(*member), ..new.author };
         let imported = source.filter(|_| logged).map(|s| ImportedFrom {
             source: s.to_string(),
             likes: 3,
@@ -157,8 +159,13 @@ fn operations(steps: &[FoldStep], logged: bool) -> Vec<LoggedOperation> {
             }
             FoldStep::Change(i, change) if !all.is_empty() => {
                 let id = i.get(&all).path.id();
-                let is_moderators =
-                    !matches!(change, CommentChange::Edit { .. } | CommentChange::Erase | CommentChange::Report(_));
+                let is_moderators = !matches!(
+                    change,
+                    CommentChange::Edit { .. }
+                        | CommentChange::Erase
+                        | CommentChange::Report(_)
+                        | CommentChange::Transfer { .. }
+                );
                 let audit = is_moderators.then(|| review::audit(id, n));
                 (None, Operation::Change { id, change: change.clone(), audit })
             }

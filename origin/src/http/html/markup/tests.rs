@@ -1,8 +1,10 @@
 //! The markup by case: elements, escapes, tombstones, where replies are drawn.
 
-use gailou_shared::wire::PageInfo;
+use gailou_shared::path::Mode;
+use gailou_shared::wire::{PageInfo, QuotedFloor};
 use serde_json::{Value, json};
 
+use super::comment::ShownReplies;
 use super::*;
 
 fn comment(id: u64, more: &Value) -> Comment {
@@ -33,7 +35,17 @@ fn subject(more: &Value) -> Subject {
 fn page(data: Vec<Comment>, next: Option<&str>) -> CommentPage {
     let info =
         PageInfo { next: next.map(str::to_owned), has_more: next.is_some(), sort: <_>::default(), epoch: "1".into() };
-    CommentPage { data, page: info, subject: None }
+    CommentPage { data, page: info, subject: None, floors: None }
+}
+
+fn shown<'p>(subject: &'p Subject, page: &'p CommentPage) -> PageContent<'p> {
+    PageContent { subject, page, chain: &[], is_first_page: true, language: ReaderLanguage::English }
+}
+
+/// A comment as a root of a list.
+fn item(comment: Comment) -> String {
+    let (subject, page) = (subject(&json!({})), page(vec![comment], None));
+    list(shown(&subject, &page), &PageLinks::in_document(&subject, ReaderLanguage::English)).into_string()
 }
 
 /// The tags in their order, without attributes.
@@ -44,16 +56,19 @@ fn tags(html: &str) -> String {
 
 #[test]
 fn comment_has_the_elements_of_the_embed_element() {
-    let html =
-        item(&ShownReplies(HashMap::new()), &comment(5, &json!({"flags": ["pinned", "edited"], "edited_at": 1})), None);
-    let html = html.into_string();
+    let html = item(comment(5, &json!({"flags": ["pinned", "edited"], "edited_at": 1})));
     assert_eq!(
-        tags(&html),
-        "li article div /div div header strong bdi /bdi /strong span /span a time /time /a span /span span /span /header \
-         div p /p /div footer /footer /div /article /li"
+        tags(html.split("<div class=\"foot\"").next().unwrap()),
+        "ol li article div /div div header strong bdi /bdi /strong span /span a time /time /a span /span span /span \
+         /header div div div p /p /div /div /div footer span /span a /a /footer /div /article /li /ol"
     );
-    let head = "<a class=\"when\" href=\"#comment-5\"><time datetime=\"2023-11-14T22:13:20Z\">2023-11-14</time></a>";
-    for part in [head, "<div class=\"body\" dir=\"auto\"><p>x</p></div>", "<footer class=\"actions\">♥ 2</footer>"] {
+    let head = "<a class=\"when\" href=\"/t/article/a%2Fb?lang=en&amp;comment=5\">\
+        <time datetime=\"2023-11-14T22:13:20Z\">2023-11-14</time></a>";
+    for part in [
+        head,
+        "<div class=\"body\" dir=\"auto\"><p>x</p></div>",
+        "<footer class=\"actions\"><span>2 likes</span><a href=\"/write/article/a%2Fb?lang=en&amp;to=5\" rel=\"nofollow\">Reply</a></footer>",
+    ] {
         assert!(html.contains(part), "{part} is not in {html}");
     }
 }
@@ -62,14 +77,11 @@ fn comment_has_the_elements_of_the_embed_element() {
 fn guests_and_staff_are_marked() {
     for (author, mark) in [
         (json!({"id": "7", "name": "Ann", "avatar": null, "level": 0}), None),
-        (json!({"id": "7", "name": "Ann", "avatar": null, "level": 0, "guest": true}), Some(">Guest · 访客<")),
-        (
-            json!({"id": "7", "name": "Ann", "avatar": null, "level": 0, "role": "moderator"}),
-            Some(">Moderator · 版主<"),
-        ),
-        (json!({"id": "7", "name": "Ann", "avatar": null, "level": 0, "role": "admin"}), Some(">Admin · 管理员<")),
+        (json!({"id": "7", "name": "Ann", "avatar": null, "level": 0, "guest": true}), Some(">Guest<")),
+        (json!({"id": "7", "name": "Ann", "avatar": null, "level": 0, "role": "moderator"}), Some(">Moderator<")),
+        (json!({"id": "7", "name": "Ann", "avatar": null, "level": 0, "role": "admin"}), Some(">Admin<")),
     ] {
-        let html = head(&comment(5, &json!({"author": author}))).into_string();
+        let html = item(comment(5, &json!({"author": author})));
         assert_eq!(html.matches("badge").count(), usize::from(mark.is_some()), "{html}");
         assert!(mark.is_none_or(|mark| html.contains(mark)), "{html}");
     }
@@ -82,7 +94,7 @@ fn hostile_texts_add_no_tag() {
     let evil = json!({"author": author, "content": hostile, "subject": {"type": "article", "key": hostile}});
     let check = |key: &str, title: &str, comment: Comment| {
         let subject = subject(&json!({"key": key, "title": title, "url": "https://example.org"}));
-        tags(&document(&subject, &page(vec![comment], Some(key)), true))
+        tags(&document(shown(&subject, &page(vec![comment], Some(key)))))
     };
     let plain = comment(5, &json!({"author": {"id": "7", "name": "Ann", "avatar": null, "level": 3}}));
     assert_eq!(check(hostile, hostile, comment(5, &evil)), check("k", "t", plain));
@@ -91,14 +103,15 @@ fn hostile_texts_add_no_tag() {
 #[test]
 fn tombstone_has_no_text() {
     let gone = comment(5, &json!({"author": null, "html": "", "content": ""}));
-    let html = item(&ShownReplies(HashMap::new()), &gone, None).into_string();
+    let html = item(gone);
     assert!(html.contains("<div class=\"body gone\">") && !html.contains("footer class"), "{html}");
 }
 
 #[test]
 fn only_first_page_of_registered_subject_is_indexed() {
     let check = |more: Value, is_first_page: bool, expected: bool| {
-        let html = document(&subject(&more), &page(vec![], None), is_first_page);
+        let (subject, page) = (subject(&more), page(vec![], None));
+        let html = document(PageContent { is_first_page, ..shown(&subject, &page) });
         assert_eq!(!html.contains("noindex"), expected, "{more} {is_first_page}");
     };
     check(json!({"title": "t"}), true, true);
@@ -110,14 +123,16 @@ fn only_first_page_of_registered_subject_is_indexed() {
 
 #[test]
 fn hidden_subject_shows_no_comment_and_no_next_page() {
-    let html = document(&subject(&json!({"state": "hidden"})), &page(vec![comment(5, &json!({}))], Some("c")), true);
+    let (subject, page) = (subject(&json!({"state": "hidden"})), page(vec![comment(5, &json!({}))], Some("c")));
+    let html = document(shown(&subject, &page));
     assert!(!html.contains("<article") && !html.contains("rel=\"next\"") && !html.contains("ld+json"), "{html}");
 }
 
 #[test]
 fn next_page_has_an_encoded_address() {
-    let html = document(&subject(&json!({})), &page(vec![], Some("c+/=")), true);
-    assert!(html.contains("<a rel=\"next\" href=\"/t/article/a%2Fb?cursor=c%2B%2F%3D\">"), "{html}");
+    let (subject, page) = (subject(&json!({})), page(vec![], Some("c+/=")));
+    let html = document(shown(&subject, &page));
+    assert!(html.contains("<a rel=\"next\" href=\"/t/article/a%2Fb?lang=en&amp;cursor=c%2B%2F%3D\">"), "{html}");
 }
 
 #[test]
@@ -145,4 +160,93 @@ fn pinned_roots_come_first_and_once() {
     let page = page(vec![other, comment(5, &json!({"more_replies": 4}))], None);
     let roots: Vec<_> = listed_roots(&subject, &page).iter().map(|c| (c.id.get(), c.more_replies)).collect();
     assert_eq!(roots, [(5, Some(4)), (6, None)]);
+}
+
+/// A root in a building with one reply, which is the fourth floor; the two between are quoted.
+fn building() -> (Subject, CommentPage) {
+    let top = reply(13, &[10, 11, 12, 13], 4);
+    let root = comment(10, &json!({"replies": 3, "more_replies": 2, "top_replies": [top], "html": "<p>ground</p>"}));
+    let floor = |html: &str, author: Value| {
+        let floor = json!({"author": author, "html": html, "likes": 0, "created_at": 5, "state": "published"});
+        serde_json::from_value::<QuotedFloor>(floor).unwrap()
+    };
+    let bo = json!({"id": "9", "name": "Bo", "avatar": null, "level": 0, "guest": true});
+    let floors = [(11, floor("<p>second</p>", bo)), (12, floor("", Value::Null))];
+    let floors = floors.map(|(id, floor)| (id.to_string().parse().unwrap(), floor));
+    let page = CommentPage { floors: Some(floors.into()), ..page(vec![root], None) };
+    (subject(&json!({"mode": "building"})), page)
+}
+
+#[test]
+fn answer_in_a_building_stands_on_its_frames() {
+    let (subject, page) = building();
+    let html = document(shown(&subject, &page));
+    let at = |part: &str| html.find(part).unwrap_or_else(|| panic!("{part} is not in {html}"));
+    let frames = [
+        "class=\"bld\" role=\"list\" aria-label=\"conversation, 4 floors\"",
+        "class=\"fr fr-1\"",
+        "class=\"fr fr-2\"",
+        "class=\"fr fr-3\"",
+    ];
+    let places: Vec<_> = frames.into_iter().map(at).collect();
+    assert!(places.is_sorted(), "{html}");
+    // The ground floor is innermost; a tombstone has no text.
+    let frames = &html[at("class=\"fr fr-3\"")..];
+    assert!(frames.find("ground") < frames.find("second"), "{html}");
+    assert!(frames.contains("<bdi>Bo</bdi>") && frames.contains(">Guest<"), "{html}");
+    assert!(frames.contains("<div class=\"body gone\">This comment was deleted.</div>"), "{html}");
+    assert!(html.contains("<span class=\"floor\">floor 4</span>") && !html.contains("replying to"), "{html}");
+    assert!(
+        html.contains("<a class=\"more-replies\" href=\"/t/article/a%2Fb?lang=en&amp;comment=10\">2 more replies</a>")
+    );
+}
+
+#[test]
+fn floors_that_are_missing_are_a_gap_that_leads_to_the_page_of_the_comment() {
+    let (subject, mut page) = building();
+    page.floors = None;
+    let html = document(shown(&subject, &page));
+    let gap = "<div class=\"gap\" role=\"listitem\"><a href=\"/t/article/a%2Fb?lang=en&amp;comment=13\">\
+        <span>2 more floors</span></a></div>";
+    assert!(html.contains(gap), "{html}");
+    // A fragment is on a host's page, whose addresses are others.
+    let html = fragment(shown(&subject, &page));
+    assert!(html.contains("<div class=\"gap\" role=\"listitem\"><div><span>"), "{html}");
+    assert!(!html.contains("href=\"/t/"), "{html}");
+}
+
+#[test]
+fn page_of_a_comment_has_every_floor_and_its_replies() {
+    let chain: Vec<Comment> = (1..=12_u64)
+        .map(|n| {
+            let path: Vec<_> = (1..=n).collect();
+            let text = json!({"html": format!("<p>text {n}.</p>")});
+            let mut value =
+                if n > 1 { reply(n, &path, 1) } else { serde_json::to_value(comment(1, &json!({}))).unwrap() };
+            value.as_object_mut().unwrap().extend(text.as_object().unwrap().clone());
+            serde_json::from_value(value).unwrap()
+        })
+        .collect();
+    let answer: Comment = serde_json::from_value(reply(13, &(1..=13).collect::<Vec<_>>(), 1)).unwrap();
+    let (subject, page) = (subject(&json!({"mode": "building"})), page(vec![answer], Some("c")));
+    let html = document(PageContent { chain: &chain, ..shown(&subject, &page) });
+    for n in 1..=12 {
+        assert_eq!(html.matches(&format!("<p>text {n}.</p>")).count(), 1, "{n}: {html}");
+    }
+    assert!(html.contains("id=\"comment-13\"") && html.contains("noindex") && !html.contains("class=\"gap\""));
+    assert!(
+        html.contains("<a rel=\"next\" href=\"/t/article/a%2Fb?lang=en&amp;comment=12&amp;cursor=c\">More replies")
+    );
+    assert!(html.contains(">All comments</a>"), "{html}");
+}
+
+#[test]
+fn page_speaks_one_language() {
+    let (subject, page) = building();
+    let html = document(PageContent { language: ReaderLanguage::Chinese, ..shown(&subject, &page) });
+    assert!(html.contains("<html lang=\"zh-CN\">") && html.contains("4 层"));
+    let english = document(shown(&subject, &page));
+    let is_chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+    // The link to the other language is in that one.
+    assert_eq!(english.chars().filter(|c| is_chinese(*c)).collect::<String>(), "中文");
 }

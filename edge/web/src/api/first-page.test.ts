@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ApiClient } from './client.ts';
+import { firstPageUrl, ROOTS_PER_PAGE, sortOf } from './first-page.ts';
+
+test('the address is the one that the element asks for', async (context) => {
+  const asked: string[] = [];
+  context.mock.method(globalThis, 'fetch', async (url: string) => {
+    asked.push(url);
+    return Response.json({ data: [] });
+  });
+  const client = new ApiClient('https://api.test', { token: null, moderatorToken: null });
+  for (const [subject, sort] of [
+    ['article/a/b c', 'old'],
+    ['article/1', 'sideways'],
+  ] as const) {
+    await client.listRoots(subject, { sort: sortOf(sort), limit: ROOTS_PER_PAGE }, {});
+    assert.equal(`https://api.test${firstPageUrl(subject, sort)}`, asked.at(-1));
+  }
+});

@@ -1,0 +1,124 @@
+/** What a reader does who writes or has an account: the calls of the HTTP contract, one function each. */
+
+import type { ApiClient } from './client.ts';
+import { subjectPath } from './paths.ts';
+import { encodeQuery } from './query.ts';
+import type { ApiAnswer } from './transport.ts';
+import { sendFile, type Upload } from './upload.ts';
+import type {
+  Comment,
+  Guest,
+  Me,
+  Media,
+  Notifications,
+  Session,
+  SignInLinkRequest,
+  SignInProvider,
+} from './wire.ts';
+
+export function createGuest(api: ApiClient, name: string): Promise<ApiAnswer<Guest>> {
+  return api.request({ method: 'POST', url: '/v1/guests', body: { name } });
+}
+
+/** The same guest, with another name. */
+export function renameGuest(api: ApiClient, name: string): Promise<ApiAnswer<Guest>> {
+  return api.send('PATCH', '/v1/guests/me', { body: { name } });
+}
+
+export function listProviders(api: ApiClient): Promise<ApiAnswer<{ data: SignInProvider[] }>> {
+  return api.request({ method: 'GET', url: '/v1/auth/providers' });
+}
+
+/** Where a provider signs the reader in for the page at this origin. */
+export function signInUrl(api: ApiClient, provider: string, site: string): string {
+  const query = new URLSearchParams({ site });
+  return `${api.base}/v1/auth/${encodeURIComponent(provider)}?${query}`;
+}
+
+/** Has a link sent to the address, which leads back to the page with the state. */
+export function mailSignInLink(api: ApiClient, body: SignInLinkRequest): Promise<ApiAnswer<null>> {
+  return api.request({ method: 'POST', url: '/v1/auth/email', body });
+}
+
+/** Exchanges the code of a window, or of a mailed link, for a session of this site. */
+export function beginSession(api: ApiClient, code: string): Promise<ApiAnswer<Session>> {
+  const url = '/v1/auth/session';
+  return api.request({ method: 'POST', url, body: { code }, withCookies: true });
+}
+
+export function refreshSession(api: ApiClient): Promise<ApiAnswer<Session>> {
+  return api.request({ method: 'POST', url: '/v1/auth/refresh', withCookies: true });
+}
+
+export function endSession(api: ApiClient): Promise<ApiAnswer<null>> {
+  return api.request({ method: 'DELETE', url: '/v1/auth/session', withCookies: true });
+}
+
+export function getMe(api: ApiClient): Promise<ApiAnswer<Me>> {
+  return api.send('GET', '/v1/me');
+}
+
+export function changeMe(
+  api: ApiClient,
+  body: Partial<Pick<Me, 'name' | 'notify' | 'language'>>,
+): Promise<ApiAnswer<Me>> {
+  return api.send('PATCH', '/v1/me', { body });
+}
+
+/** What a guest wrote becomes the reader's, and the guest's token is refused from then on. */
+export function mergeGuest(api: ApiClient, guestToken: string): Promise<ApiAnswer<Me>> {
+  return api.send('POST', '/v1/me/merge', { body: { guest_token: guestToken } });
+}
+
+/** Everything that is stored of the reader. */
+export function exportMe(api: ApiClient): Promise<ApiAnswer<unknown>> {
+  return api.send('GET', '/v1/me/export');
+}
+
+export function eraseMe(api: ApiClient): Promise<ApiAnswer<null>> {
+  return api.send('DELETE', '/v1/me');
+}
+
+export function listNotifications(
+  api: ApiClient,
+  query: { limit?: number; cursor?: string },
+): Promise<ApiAnswer<Notifications>> {
+  return api.send('GET', `/v1/me/notifications?${encodeQuery(query)}`);
+}
+
+/** Marks this notification as read, and all older ones. */
+export function readNotifications(api: ApiClient, upTo: string): Promise<ApiAnswer<null>> {
+  return api.send('POST', '/v1/me/notifications/read', { body: { up_to: upTo } });
+}
+
+export function postComment(
+  api: ApiClient,
+  subject: string,
+  body: { content: string; parent_id?: string; media?: string[] },
+  idempotencyKey: string,
+  challengeAnswer?: string,
+): Promise<ApiAnswer<Comment>> {
+  const options = { body, idempotencyKey, challengeAnswer };
+  return api.send('POST', `${subjectPath(subject)}/comments`, options);
+}
+
+export async function uploadPicture(api: ApiClient, upload: Omit<Upload, 'token'>): Promise<Media> {
+  const sent = sendFile<Media>(`${api.base}/v1/media`, {
+    ...upload,
+    token: api.token,
+  });
+  return api.explained(sent);
+}
+
+export function editComment(
+  api: ApiClient,
+  id: string,
+  content: string,
+  challengeAnswer?: string,
+): Promise<ApiAnswer<Comment>> {
+  return api.send('PATCH', `/v1/comments/${id}`, { body: { content }, challengeAnswer });
+}
+
+export function deleteComment(api: ApiClient, id: string): Promise<ApiAnswer<null>> {
+  return api.send('DELETE', `/v1/comments/${id}`);
+}

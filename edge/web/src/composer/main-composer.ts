@@ -1,0 +1,67 @@
+/** The form at the top of a thread: a line that becomes a form when the reader comes to it, or has left a draft. */
+
+import { h } from '../dom/html.ts';
+import { tabStorage } from '../util/json-storage.ts';
+import type { Composer, ComposerHost } from './composer.ts';
+import { draftKey, draftScope } from './draft-key.ts';
+import type * as Forms from './forms.ts';
+import { composerShell } from './shell.ts';
+
+interface MainComposerHost extends ComposerHost {
+  loadForms(): Promise<typeof Forms>;
+  /** The open forms. */
+  readonly composers: Set<Composer>;
+}
+
+export class MainComposer {
+  readonly form: HTMLFormElement;
+  readonly #thread: MainComposerHost;
+  readonly #input: HTMLTextAreaElement;
+  readonly #error: HTMLParagraphElement;
+  #composer: Composer | null = null;
+  #isLoading = false;
+
+  constructor(thread: MainComposerHost) {
+    const { api, subject, text } = thread;
+    this.#thread = thread;
+    const shell = composerShell(text.write, text.placeholder);
+    this.form = shell.form;
+    this.#input = shell.input;
+    this.#error = h('p', { class: 'error', role: 'alert' });
+    this.form.append(this.#error);
+    this.form.addEventListener('dragenter', () => this.#open());
+    // The reader who points at it is about to use it.
+    this.form.addEventListener('pointerenter', () => thread.loadForms().catch(() => undefined));
+    for (const event of ['focus', 'input'] as const) {
+      this.#input.addEventListener(event, () => this.#open());
+    }
+    const draft = tabStorage.get<{ text: string }>(draftKey(draftScope(api.base, subject)));
+    if (!draft) return;
+    this.#input.value = draft.text;
+    this.#open();
+  }
+
+  /** Whether nothing would be lost if it was not there. */
+  get isEmpty(): boolean {
+    return this.#composer?.isEmpty ?? this.#input.value === '';
+  }
+
+  focus(): void {
+    this.#input.focus();
+  }
+
+  async #open(): Promise<void> {
+    if (this.#composer || this.#isLoading) return;
+    this.#isLoading = true;
+    try {
+      const { Composer } = await this.#thread.loadForms();
+      const { form } = this;
+      this.#composer = new Composer(this.#thread, {}, null, { form, input: this.#input });
+      this.#thread.composers.add(this.#composer);
+      this.#error.remove();
+    } catch {
+      this.#error.textContent = this.#thread.text.errors.network;
+    }
+    this.#isLoading = false;
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Which colours the page really uses, light or dark, whatever the reader's system prefers: what is behind the element
+ * decides, and where nothing opaque is, the scheme that the page declares.
+ */
+
+export type Theme = 'auto' | 'light' | 'dark';
+type Scheme = Exclude<Theme, 'auto'>;
+
+/** Less than this shows what is behind. */
+const MIN_OPAQUE_ALPHA = 0.9;
+/** Black and white have the same contrast with a colour of this luminance. */
+const MIDDLE_LUMINANCE = 0.179;
+
+interface Color {
+  luminance: number;
+  alpha: number;
+}
+
+/** A style sheet with the scheme of the page behind one element. */
+export class PageTheme {
+  readonly sheet = new CSSStyleSheet();
+  readonly #element: HTMLElement;
+  readonly #theme: () => Theme;
+  readonly #observer = new MutationObserver(() => this.update());
+  readonly #preference = matchMedia('(prefers-color-scheme: dark)');
+  readonly #onPreference = () => this.update();
+  /** A page that fades its background has the new one at the end. */
+  readonly #onTransition = ({ propertyName, target }: TransitionEvent) => {
+    if (propertyName === 'background-color' && (target as Node).contains(this.#element)) {
+      this.update();
+    }
+  };
+
+  constructor(element: HTMLElement, theme: () => Theme) {
+    this.#element = element;
+    this.#theme = theme;
+  }
+
+  start(): void {
+    // Pages switch by `class`, `style`, `data-theme` and other names.
+    for (const node of [document.documentElement, document.body]) {
+      this.#observer.observe(node, { attributes: true });
+    }
+    this.#preference.addEventListener('change', this.#onPreference);
+    document.addEventListener('transitionend', this.#onTransition);
+    this.update();
+  }
+
+  stop(): void {
+    this.#observer.disconnect();
+    this.#preference.removeEventListener('change', this.#onPreference);
+    document.removeEventListener('transitionend', this.#onTransition);
+  }
+
+  update(): void {
+    const theme = this.#theme();
+    const rule =
+      theme === 'auto'
+        ? pageRule(this.#element, this.#preference.matches)
+        : `color-scheme:${theme}`;
+    this.sheet.replaceSync(`:host{${rule}}`);
+  }
+}
+
+function pageRule(element: HTMLElement, prefersDark: boolean): string {
+  const parent = parentOf(element) ?? document.documentElement;
+  for (let at: Element | null = parent; at; at = parentOf(at)) {
+    const { backgroundColor, backgroundImage, color } = getComputedStyle(at);
+    const behind = parseColor(backgroundColor);
+    if (behind.alpha >= MIN_OPAQUE_ALPHA) {
+      return `color-scheme:${schemeOn(behind)};--page:${backgroundColor}`;
+    }
+    // Of a picture only the text that stands on it is known.
+    if (backgroundImage !== 'none') {
+      return `color-scheme:${schemeOn(parseColor(color)) === 'dark' ? 'light' : 'dark'}`;
+    }
+  }
+  return `color-scheme:${declaredScheme(getComputedStyle(parent).colorScheme, prefersDark)}`;
+}
+
+const schemeOn = ({ luminance }: Color): Scheme =>
+  luminance < MIDDLE_LUMINANCE ? 'dark' : 'light';
+
+/** A page that declares nothing is light. */
+function declaredScheme(inherited: string, prefersDark: boolean): Scheme {
+  const meta = document.querySelector<HTMLMetaElement>('meta[name="color-scheme"]');
+  const declared = inherited === 'normal' ? (meta?.content ?? '') : inherited;
+  if (!declared.includes('dark')) return 'light';
+  return prefersDark || !declared.includes('light') ? 'dark' : 'light';
+}
+
+/** The parent in what is drawn: through slots and out of shadow trees. */
+function parentOf(node: Element): Element | null {
+  if (node.assignedSlot) return node.assignedSlot;
+  const parent = node.parentNode;
+  return parent instanceof ShadowRoot ? parent.host : node.parentElement;
+}
+
+/** A computed colour: `rgb(…)`, `color(srgb …)`, or one that begins with its lightness. */
+export function parseColor(text: string): Color {
+  const [a = 0, b = 0, c = 0, alpha = 1] = (
+    text.replace(/^color\([\w-]+/, '').match(/[\d.]+(e-\d+)?/g) ?? [0, 0, 0, 0]
+  ).map(Number);
+  if (text.startsWith('ok')) return { luminance: a ** 3, alpha };
+  if (text.startsWith('l')) return { luminance: ((a + 16) / 116) ** 3, alpha };
+  const [red, green, blue] = [a, b, c].map((part) =>
+    linear(text.startsWith('rgb') ? part / 255 : part),
+  ) as [number, number, number];
+  return { luminance: 0.2126 * red + 0.7152 * green + 0.0722 * blue, alpha };
+}
+
+const linear = (part: number): number =>
+  part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;

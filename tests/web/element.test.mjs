@@ -1,0 +1,208 @@
+// What a page can do with the element: properties, methods, events, a token that is fetched, and a wait until it is near.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { guestToken, listWithRoots, memberToken, newSubject, postComment } from './support/api.mjs';
+import { newContext } from './support/browser.mjs';
+import { BASE, skipWithout, TOKEN_SECRET } from './support/environment.mjs';
+import { startSite, withHostPage } from './support/host-page.mjs';
+import {
+  assertVisible,
+  comments,
+  commentWith,
+  isFocused,
+  mainForm,
+  newText,
+  sendForm,
+} from './support/page.mjs';
+
+const pageWith = (subject, attributes = '') =>
+  `<title>A site</title><gailou-comments subject="${subject}" lang="en" ${attributes}></gailou-comments>
+   <script src="/gailou.js"></script>`;
+
+/** A subject with one comment. */
+async function subjectWith(text) {
+  const subject = newSubject();
+  const { id } = await postComment(subject, text, await guestToken());
+  await listWithRoots(subject, 1);
+  return { subject, id };
+}
+
+const element = (page) => page.locator('gailou-comments');
+
+describe('element', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
+  test('events say that it is ready, how many comments there are, what is posted and what went wrong', async () => {
+    const { subject } = await subjectWith(newText('First'));
+    const recorder = `<script>
+      window.events = [];
+      for (const name of ['ready', 'count', 'posted', 'error']) {
+        addEventListener('gailou:' + name, ({ detail }) => window.events.push([name, detail]));
+      }
+    </script>`;
+    await withHostPage({ html: recorder + pageWith(subject) }, async (page) => {
+      await comments(page).waitFor();
+      const events = () => page.evaluate(() => window.events);
+      assert.deepEqual(await events(), [
+        ['count', { subject, count: 1 }],
+        ['ready', { subject, count: 1 }],
+      ]);
+      const text = newText('Second');
+      await sendForm(mainForm(page), text, 'Post');
+      await assertVisible(commentWith(page, text), 'posted');
+      await page.waitForFunction(() => window.events.some(([name]) => name === 'posted'));
+      await page.route('**/v1/subjects/**', (route) =>
+        route.fulfill({ status: 500, json: { code: 'internal', status: 500 } }),
+      );
+      await element(page).evaluate((node) => node.reload());
+      await page.waitForFunction(() => window.events.some(([name]) => name === 'error'));
+      const [, problem] = (await events()).find(([name]) => name === 'error');
+      assert.deepEqual(problem, { code: 'internal', status: 500 });
+    });
+  });
+
+  test('methods load the list anew, focus the form and open a comment', async () => {
+    const text = newText('First');
+    const { subject, id } = await subjectWith(text);
+    await withHostPage({ html: pageWith(subject) }, async (page) => {
+      await comments(page).waitFor();
+      const later = newText('Later');
+      await postComment(subject, later, await guestToken());
+      await listWithRoots(subject, 2);
+      await element(page).evaluate((node) => node.reload());
+      await assertVisible(commentWith(page, later), 'loaded anew');
+      await element(page).evaluate((node) => node.focusComposer());
+      assert.equal(await isFocused(mainForm(page).locator('textarea')), true);
+      await element(page).evaluate((node, comment) => node.open(comment), id);
+      await assertVisible(page.locator('.target').filter({ hasText: text }), 'the comment');
+    });
+  });
+
+  test('properties are attributes, and unknown words are the default', async () => {
+    const subject = newSubject();
+    await withHostPage({ html: pageWith(subject) }, async (page) => {
+      await page.evaluate(() => customElements.whenDefined('gailou-comments'));
+      const seen = await element(page).evaluate((node) => {
+        node.theme = 'dark';
+        node.sort = 'sideways';
+        node.live = false;
+        node.keys = true;
+        node.api = null;
+        const { theme, sort, live, keys, api, loading, token } = node;
+        return [theme, sort, live, keys, api, loading, token, node.getAttributeNames().sort()];
+      });
+      assert.deepEqual(seen, [
+        ...['dark', 'hot', 'off', 'on', '', 'lazy', null],
+        ['keys', 'lang', 'live', 'sort', 'subject', 'theme'],
+      ]);
+    });
+  });
+
+  test('token that a function fetches is fetched again when the server refuses it', {
+    skip: skipWithout({ E2E_TOKEN_SECRET: TOKEN_SECRET }),
+  }, async () => {
+    const subject = newSubject();
+    await withHostPage({ html: pageWith(subject) }, async (page) => {
+      const tokens = [`${memberToken('31', 'Expired')}x`, memberToken('32', 'Fetched')];
+      await element(page).evaluate((node, given) => {
+        window.calls = 0;
+        node.token = async () => {
+          window.calls += 1;
+          return given[Math.min(window.calls, given.length) - 1];
+        };
+      }, tokens);
+      const text = newText('By a fetched token');
+      await sendForm(mainForm(page), text, 'Post');
+      const comment = commentWith(page, text);
+      await assertVisible(comment.getByText('Fetched'), 'the member of the second token');
+      assert.equal(await comment.getByText('Guest', { exact: true }).count(), 0);
+      assert.ok((await page.evaluate(() => window.calls)) >= 2);
+    });
+  });
+
+  test('moved element keeps its thread, removed one stops', async () => {
+    const { subject } = await subjectWith(newText('First'));
+    await withHostPage({ html: `${pageWith(subject)}<div id="other"></div>` }, async (page) => {
+      await comments(page).waitFor();
+      const requests = [];
+      page.on('request', (request) => requests.push(request.url()));
+      await element(page).evaluate((node) => document.getElementById('other').append(node));
+      await comments(page).waitFor();
+      await mainForm(page).locator('textarea').fill('a draft');
+      assert.deepEqual(
+        requests.filter((url) => url.includes('/comments')),
+        [],
+        'nothing is loaded again',
+      );
+      await element(page).evaluate((node) => node.remove());
+    });
+  });
+
+  test('comments far below are loaded when the reader comes near, unless the address names one', async () => {
+    const text = newText('Far below');
+    const { subject, id } = await subjectWith(text);
+    const far = `<div style="height: 6000px">A long story</div>`;
+    const lists = (page) => {
+      const urls = [];
+      page.on('request', (request) => {
+        if (/\/(comments|context)\b/.test(new URL(request.url()).pathname))
+          urls.push(request.url());
+      });
+      return urls;
+    };
+    await withHostPage({ html: far + pageWith(subject) }, async (page) => {
+      const urls = lists(page);
+      await page.evaluate(() => customElements.whenDefined('gailou-comments'));
+      await page.evaluate(() => new Promise((done) => setTimeout(done, 500)));
+      assert.deepEqual(urls, [], 'nothing is asked for');
+      await page.evaluate(() => scrollTo(0, 4600));
+      await assertVisible(commentWith(page, text), 'near enough');
+    });
+    await withHostPage({ html: far + pageWith(subject), hash: `#comment-${id}` }, async (page) => {
+      await assertVisible(page.locator('.target').filter({ hasText: text }), 'at once');
+    });
+    await withHostPage({ html: far + pageWith(subject, 'loading="eager"') }, async (page) => {
+      await commentWith(page, text).waitFor({ state: 'attached' });
+    });
+  });
+
+  for (const [kind, tag] of [
+    ['classic', `<script src="${BASE}/gailou.js" defer`],
+    ['module', `<script type="module" src="${BASE}/gailou.js"`],
+  ]) {
+    test(`${kind} script of another origin works under a strict policy`, async () => {
+      const text = newText('Under a policy');
+      const { subject } = await subjectWith(text);
+      const { server, site } = await startSite(
+        `<body>${tag} data-subject="${subject}" data-lang="zh"></script>`,
+        {
+          'content-security-policy': `default-src 'none'; script-src ${BASE}; connect-src ${BASE}`,
+        },
+      );
+      const context = await newContext();
+      try {
+        const page = await context.newPage();
+        const refused = [];
+        page.on('console', (message) => {
+          if (/Content Security/.test(message.text())) refused.push(message.text());
+        });
+        await page.goto(`${site}/post`);
+        await assertVisible(commentWith(page, text), 'the comments');
+        await mainForm(page).locator('textarea').fill('a draft');
+        await mainForm(page).getByRole('button', { name: '发表', exact: true }).waitFor();
+        await comments(page).first().getByRole('button', { name: /回复/ }).click();
+        await comments(page).first().locator('form textarea').waitFor();
+        assert.equal(
+          await page
+            .locator('gailou-comments h2')
+            .evaluate((node) => getComputedStyle(node).fontSize),
+          '20px',
+          'it has its style',
+        );
+        assert.deepEqual(refused, []);
+      } finally {
+        await context.close();
+        server.close();
+      }
+    });
+  }
+});

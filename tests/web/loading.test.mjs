@@ -1,0 +1,112 @@
+// What a page loads before its reader uses anything, and what is loaded then.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { BASE, skipWithout } from './support/environment.mjs';
+import { withHostPage } from './support/host-page.mjs';
+import { comments, mainForm } from './support/page.mjs';
+
+/** As in edge/web/build.mjs. */
+const MAX_FIRST_BYTES = 24_000;
+const SETTLE_MS = 1_000;
+
+const html = (lang, live) => `<title>A site</title>
+  <gailou-comments subject="article/hello" lang="${lang}" live="${live}"></gailou-comments>
+  <script src="/gailou.js"></script>`;
+
+/** `gailou/chunk-ABC.js` → `gailou/chunk`; the first page of comments is `data`. */
+function nameOf(url) {
+  const { pathname } = new URL(url);
+  if (/\/comments$/.test(pathname)) return 'data';
+  return pathname.slice(1).replace(/-[A-Z0-9]{8}\.js$/, '');
+}
+
+/** Runs `steps` on a page that has settled; they get what was asked for since the last call. */
+async function withRequests({ lang = 'en', live = 'off' }, steps) {
+  await withHostPage({ html: '<title>A site</title>' }, async (page) => {
+    let asked = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.setContent(html(lang, live));
+    await comments(page).first().waitFor();
+    await page.waitForTimeout(SETTLE_MS);
+    const take = async () => {
+      await page.waitForTimeout(SETTLE_MS);
+      const urls = asked.filter((url) => !/favicon/.test(url));
+      asked = [];
+      return urls;
+    };
+    await steps(page, take);
+  });
+}
+
+describe('loading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
+  test(`first comment needs two files of less than ${MAX_FIRST_BYTES} bytes, and one request for the data`, async () => {
+    await withRequests({}, async (_page, take) => {
+      const urls = await take();
+      assert.deepEqual(urls.map(nameOf).sort(), ['data', 'gailou.js', 'gailou/chunk']);
+      let size = 0;
+      for (const url of urls.filter((each) => /\.js$/.test(each))) {
+        const answer = await fetch(url);
+        assert.equal(answer.headers.get('access-control-allow-origin'), '*');
+        const isHashed = /gailou\//.test(url);
+        assert.match(
+          answer.headers.get('cache-control'),
+          isHashed ? /max-age=31536000, immutable/ : /max-age=300, stale-while-revalidate=86400/,
+        );
+        size += gzipSync(Buffer.from(await answer.arrayBuffer()), { level: 9 }).length;
+      }
+      assert.ok(size <= MAX_FIRST_BYTES, `${size} bytes`);
+    });
+  });
+
+  test('data is asked for while the element is on its way, and once', async () => {
+    await withRequests({}, async (page, take) => {
+      const urls = await take();
+      assert.equal(urls.filter((url) => nameOf(url) === 'data').length, 1);
+      const isEarly = await page.evaluate(() => {
+        const all = performance.getEntriesByType('resource');
+        const data = all.find(({ name }) => /\/comments\?/.test(name));
+        const element = all.find(({ name }) => /\/gailou\/chunk-/.test(name));
+        return data.startTime < element.responseEnd;
+      });
+      assert.ok(isEarly);
+    });
+  });
+
+  test('forms are loaded when one is used, and once', async () => {
+    await withRequests({}, async (page, take) => {
+      await take();
+      await mainForm(page).locator('textarea').focus();
+      await mainForm(page).getByRole('button', { name: 'Post', exact: true }).waitFor();
+      const names = (await take()).map(nameOf);
+      for (const name of ['gailou/forms', 'gailou/writing', 'gailou/keys']) {
+        assert.ok(names.includes(name), `${name} is among ${names}`);
+      }
+      for (const name of ['gailou/turnstile', 'gailou/altcha', 'gailou/live-parts']) {
+        assert.ok(!names.includes(name), name);
+      }
+      await comments(page).first().locator('.act.reply').click();
+      await comments(page).first().locator('form textarea').waitFor();
+      assert.deepEqual((await take()).map(nameOf), [], 'nothing is loaded twice');
+    });
+  });
+
+  test('Chinese and live updates are files of their own', async () => {
+    await withRequests({ lang: 'zh', live: 'on' }, async (_page, take) => {
+      const names = (await take()).map(nameOf);
+      assert.ok(names.includes('gailou/zh') && names.includes('gailou/live-parts'), `${names}`);
+      assert.ok(!names.includes('gailou/forms'), `${names}`);
+    });
+  });
+
+  test('older copy of the script finds the element', async () => {
+    const script = await (await fetch(`${BASE}/gailou.js`)).text();
+    const older = script.replace(/gailou\/chunk-[A-Z0-9]{8}\.js/, 'gailou/chunk-AAAAAAAA.js');
+    assert.notEqual(older, script);
+    const page = html('en', 'off').replace('/gailou.js', '/older.js');
+    await withHostPage({ html: page, scripts: { 'older.js': older } }, async (opened) => {
+      await comments(opened).first().waitFor();
+    });
+  });
+});
