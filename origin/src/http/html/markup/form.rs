@@ -22,7 +22,7 @@ pub(in crate::http::html) enum FormNotice<'p> {
 
 /// What a form holds.
 #[derive(Debug, Default)]
-pub(in crate::http::html) struct FormFields {
+pub(in crate::http) struct FormFields {
     pub(in crate::http::html) name: String,
     pub(in crate::http::html) content: String,
     pub(in crate::http::html) to: Option<CommentId>,
