@@ -107,7 +107,7 @@ pub fn gailou_command<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -
 
 /// Runs a command to its end.
 pub async fn run_command(command: Command) -> CommandOutput {
-    run_command_within(command, POLL_TIMEOUT * 2).await
+    run_command_within(command, POLL_TIMEOUT * 3).await
 }
 
 /// Runs a command to its end, which it must reach in this time.

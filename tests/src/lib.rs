@@ -45,7 +45,7 @@ pub use webhook_receiver::{ReceivedWebhook, ReceiverBehavior, WebhookReceiver};
 
 /// How long something that must happen may take before the test fails. It is generous, because two
 /// busy processors may run everything at once.
-pub const POLL_TIMEOUT: Duration = Duration::from_secs(20);
+pub const POLL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The pause between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

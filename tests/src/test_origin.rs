@@ -3,9 +3,10 @@
 //! `GAILOU_TEST_STORE` says where its data is: `embedded` (in a directory, the default) or `cluster`
 //! (in two databases, Redis and Kafka, see [`backing_servers`]). The contract is the same.
 
+use std::collections::VecDeque;
 use std::ops::Deref;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use gailou::bootstrap::Process;
 use gailou::config::{ClusterSettings, ClusterTuning, Config, KafkaServers, Secret, Urls};
@@ -43,7 +44,7 @@ pub struct TestOrigin {
     clock: ManualOriginClock,
     stop: Option<oneshot::Sender<()>>,
     served: Option<JoinHandle<()>>,
-    /// What must be dropped on servers that outlive the test.
+    /// What another test may have after this one.
     _databases: Option<OriginDatabases>,
     _directory: Option<TempDir>,
 }
@@ -278,33 +279,64 @@ fn runs_in_cluster() -> bool {
     }
 }
 
-/// A database on each of two servers, with a name that is unique there. Topics and keys have the same name.
+/// A database on each of two servers, with a name that is unique there.
 #[derive(Debug)]
 struct OriginDatabases {
     addresses: ServerAddresses,
+    /// Of both databases.
+    database: String,
+    /// Of the topics, the keys and the index, which no other test has.
     name: String,
-    /// Whether the servers outlive the test, so that the databases must be dropped.
-    drop_after_test: bool,
+    /// Whether the servers outlive the test.
+    are_shared: bool,
 }
 
+/// Databases on the shared servers whose tests have ended, the oldest first: to migrate an empty one costs more than
+/// most tests.
+static FREE_DATABASES: Mutex<VecDeque<(Instant, String)>> = Mutex::new(VecDeque::new());
+
+/// How long databases are left alone after a test: a statement that was sent may run still.
+const DATABASE_REST: Duration = Duration::from_secs(2);
+
 impl OriginDatabases {
-    fn create(addresses: &ServerAddresses, drop_after_test: bool) -> Self {
+    fn create(addresses: &ServerAddresses, are_shared: bool) -> Self {
         let name = format!("t{:012x}", rand::random::<u64>() >> 16);
-        let databases = Self { addresses: addresses.clone(), name, drop_after_test };
-        databases.for_each("CREATE DATABASE");
+        let mut databases = Self { addresses: addresses.clone(), database: name.clone(), name, are_shared };
+        let free = if are_shared { take_rested_database() } else { None };
+        match free {
+            Some(database) => {
+                databases.database = database;
+                databases.empty();
+            }
+            None => databases.for_each(&format!("CREATE DATABASE {}", databases.database)),
+        }
         databases
     }
 
+    /// Makes them as they are after all migrations.
+    fn empty(&self) {
+        let database = &self.database;
+        for server in [0, 1] {
+            let list = format!("SELECT table_name FROM information_schema.tables WHERE table_schema = '{database}'");
+            let tables = self.addresses.sql(server, &list);
+            let filled = tables.lines().filter(|table| *table != "migration");
+            let deletions: String = filled.map(|table| format!("DELETE FROM {database}.{table};")).collect();
+            // The one row that a migration makes.
+            let made = format!("INSERT INTO {database}.move_number (id, last) VALUES (0, 0)");
+            self.addresses.sql(server, &format!("{deletions}{made}"));
+        }
+    }
+
     fn for_each(&self, statement: &str) {
-        for database in [0, 1] {
-            self.addresses.sql(database, &format!("{statement} {}", self.name));
+        for server in [0, 1] {
+            self.addresses.sql(server, statement);
         }
     }
 
     /// A small and quick cluster: batches wait only a moment for more.
     fn cluster_config(&self) -> ClusterSettings {
         let ServerAddresses { databases, redis, kafka } = &self.addresses;
-        let databases = databases.each_ref().map(|server| format!("{server}/{}", self.name)).join(",");
+        let databases = databases.each_ref().map(|server| format!("{server}/{}", self.database)).join(",");
         ClusterSettings {
             mysql_urls: Urls::parse(&databases, &["mysql://"]).expect("addresses"),
             redis_urls: Urls::parse(redis, &["redis://"]).expect("an address"),
@@ -323,11 +355,32 @@ impl OriginDatabases {
     }
 }
 
+fn take_rested_database() -> Option<String> {
+    let mut free = FREE_DATABASES.lock().unwrap_or_else(PoisonError::into_inner);
+    let (since, _) = free.front()?;
+    if since.elapsed() < DATABASE_REST { None } else { free.pop_front().map(|(_, database)| database) }
+}
+
 impl Drop for OriginDatabases {
     fn drop(&mut self) {
         // After a failure the rows stay, to be looked into.
-        if self.drop_after_test && !std::thread::panicking() {
-            self.for_each("DROP DATABASE");
+        if self.are_shared && !std::thread::panicking() {
+            let ended = EndedDatabase(std::mem::take(&mut self.database));
+            // Tasks of the origin may write until the runtime of the test has ended, and this one ends with them.
+            tokio::spawn(async move {
+                let _ended = ended;
+                std::future::pending::<()>().await;
+            });
         }
+    }
+}
+
+/// The name of databases that another test may have once this is dropped.
+struct EndedDatabase(String);
+
+impl Drop for EndedDatabase {
+    fn drop(&mut self) {
+        let mut free = FREE_DATABASES.lock().unwrap_or_else(PoisonError::into_inner);
+        free.push_back((Instant::now(), std::mem::take(&mut self.0)));
     }
 }

@@ -121,10 +121,10 @@ async fn killed_mover_is_finished_by_the_job() {
         assert!(begun.elapsed() < Duration::from_secs(LOCKED_S), "{:?}", states_of_the_slot(&bed));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    // As it was a step before: sealed here, and a complete copy there.
-    bed.sql(1, "UPDATE slot SET state = 3 WHERE slot = 0");
     mover.kill();
     let killed = Instant::now();
+    // As it was a step before: sealed here, and a complete copy there.
+    bed.sql(1, "UPDATE slot SET state = 3 WHERE slot = 0");
     locked.await.expect("the lock ends");
     one.post(&ann(), &subject, "while the slot is sealed").await;
     while states_of_the_slot(&bed) != ["0", "1", "1"] {

@@ -22,7 +22,7 @@ pub(crate) const TABLES_PER_DATABASE: u16 = 2;
 /// How long the jobs may take to persist what has piled up.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(40);
 /// How long a client waits for a response: longer than any limit of the program.
-pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(8);
+pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) struct ClusterTestBed {
     pub(crate) servers: ServerAddresses,

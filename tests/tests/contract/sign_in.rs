@@ -18,11 +18,11 @@ const FIRST_ACCOUNT: u64 = (1 << 62) + (1 << 61) - (1 << 51);
 /// An origin and the server that its mails go to.
 pub(crate) struct MailBed {
     pub(crate) origin: TestOrigin,
-    mailbox: SmtpReceiver,
+    pub(crate) mailbox: SmtpReceiver,
 }
 
 impl MailBed {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::start_with(|_| {}).await
     }
 

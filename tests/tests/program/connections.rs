@@ -100,7 +100,7 @@ async fn unread_answers_are_aborted() {
     let before = open_connections(&origin).await;
     // Different pages, so that no two of them share their memory. Each answer has begun before the next is
     // requested: a busy server would refuse some, and a refusal is small enough to need no reader.
-    let mut readers = Vec::new();
+    let (mut readers, opened) = (Vec::new(), Instant::now());
     for limit in 37..=60 {
         let request = format!("GET {}?limit={limit} HTTP/1.1\r\nhost: x\r\n\r\n", comments_path("article/large"));
         let mut reader = connect(&origin, request.repeat(20).as_bytes()).await;
@@ -109,7 +109,9 @@ async fn unread_answers_are_aborted() {
         assert_eq!(&status_line, b"HTTP/1.1 200");
         readers.push(reader);
     }
-    assert!(open_connections(&origin).await >= before + readers.len() as u64);
+    // Unless the first are aborted before the last begin.
+    let are_open = open_connections(&origin).await >= before + readers.len() as u64;
+    assert!(are_open || opened.elapsed() > Duration::from_secs(10), "{:?}", opened.elapsed());
     let began = Instant::now();
     poll_until(|| open_connections(&origin), |open| *open <= before + 1).await;
     assert!(began.elapsed() < Duration::from_secs(16), "{:?}", began.elapsed());

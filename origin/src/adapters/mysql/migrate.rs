@@ -4,6 +4,7 @@
 //! was interrupted starts again from the beginning.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use futures_util::future::join_all;
 use gailou_shared::id::{SLOT_COUNT, Slot};
@@ -55,6 +56,9 @@ const MYSQL_MIGRATIONS: [&str; 28] = [
     include_str!("../../../../migrations/mysql/0027_passkey.sql"),
     include_str!("../../../../migrations/mysql/0028_merged_guest.sql"),
 ];
+
+/// What all migrations together make of an empty database. To change a table costs more than to create it.
+const SCHEMA: &str = include_str!("../../../../migrations/mysql/schema.sql");
 
 /// The number of a row of [`MIGRATION_TABLE`] that says that a restore into the database has not ended.
 pub(super) const UNFINISHED_RESTORE: u16 = 0;
@@ -276,6 +280,12 @@ impl DatabaseMigration<'_> {
         self.session.allow_long_work().await?;
         self.session.execute_text(MIGRATION_TABLE).await?;
         let applied = self.count_applied().await?;
+        if applied == 0 {
+            for statement in statements(SCHEMA, self.tables) {
+                self.session.execute_text(statement).await?;
+            }
+            return self.record(1..=MYSQL_MIGRATIONS.len()).await;
+        }
         for (index, text) in MYSQL_MIGRATIONS.iter().enumerate().skip(applied) {
             for statement in statements(text, self.tables) {
                 match self.session.execute_text(statement).await {
@@ -283,12 +293,18 @@ impl DatabaseMigration<'_> {
                     done => done?,
                 }
             }
-            let record = sql(
-                "INSERT IGNORE INTO migration (number, tables, shard, at) VALUES (?, ?, ?, UNIX_TIMESTAMP() * 1000)",
-            );
-            self.session.execute(record.bind(index as i64 + 1).bind(self.tables).bind(self.shard as i64)).await?;
+            self.record(index + 1..=index + 1).await?;
         }
         Ok(())
+    }
+
+    /// Records migrations as applied.
+    async fn record(&mut self, numbers: RangeInclusive<usize>) -> Result<()> {
+        let (tables, shard) = (self.tables, self.shard);
+        let rows = numbers.map(|number| format!("({number}, {tables}, {shard}, UNIX_TIMESTAMP() * 1000)"));
+        let rows = rows.collect::<Vec<_>>().join(", ");
+        let text = format!("INSERT IGNORE INTO migration (number, tables, shard, at) VALUES {rows}");
+        self.session.execute_text(text).await
     }
 }
 

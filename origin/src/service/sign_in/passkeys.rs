@@ -32,6 +32,7 @@ use crate::state::AppState;
 /// The verbs of the audit log.
 const ADD_ACTION: &str = "add_passkey";
 const REMOVE_ACTION: &str = "remove_passkey";
+const KNOWN_PASSKEY: ServiceError = ServiceError::VersionConflict("this account has this passkey already");
 const NO_SUCH_PASSKEY: ServiceError = ServiceError::NotFound("this account has no such passkey");
 
 /// Begins to add a passkey to the account of who is signed in.
@@ -75,6 +76,10 @@ pub async fn finish_registration(
         Some(SignInLink::PasskeyRegistration { account: of, state, .. }) if of == account => state,
         _ => return Err(ServiceError::wrong_field("challenge", "is over; begin again")),
     };
+    // The library refuses it, too, and names another reason.
+    if list_valid(app, account).await?.iter().any(|passkey| passkey.credential == credential.raw_id) {
+        return Err(KNOWN_PASSKEY);
+    }
     let state: PasskeyRegistration = serde_json::from_value(state).map_err(|error| damaged(&error))?;
     let verified = relying_party.finish_passkey_registration(&credential, &state).map_err(|error| {
         tracing::info!(member = %account, %error, "Refused a passkey that member {account} wanted to add");
@@ -97,7 +102,7 @@ pub async fn finish_registration(
     let audit = AuditEntry { after: Some(audited(&passkey)), ..audit };
     match app.tables.insert_passkey(&passkey, &audit).await? {
         PasskeyInsertion::Inserted => Ok(view(passkey)),
-        PasskeyInsertion::Known => Err(ServiceError::VersionConflict("this account has this passkey already")),
+        PasskeyInsertion::Known => Err(KNOWN_PASSKEY),
         PasskeyInsertion::Full => {
             Err(ServiceError::VersionConflict("this account has 10 passkeys already; remove one first"))
         }
@@ -159,6 +164,9 @@ pub async fn finish_sign_in(app: &AppState, challenge: &str, credential: Value) 
     let Some(SignInLink::PasskeySignIn { state, .. }) = take_challenge(app, challenge).await? else {
         return Err(ServiceError::PasskeyRefused);
     };
+    if is_from_a_frame(&credential) {
+        return Err(ServiceError::PasskeyRefused);
+    }
     let state: DiscoverableAuthentication = serde_json::from_value(state).map_err(|error| damaged(&error))?;
     let identified = relying_party.identify_discoverable_authentication(&credential);
     let (handle, credential_id) = identified.map_err(|_| ServiceError::PasskeyRefused)?;
@@ -178,6 +186,12 @@ pub async fn finish_sign_in(app: &AppState, challenge: &str, credential: Value) 
         return Err(ServiceError::PasskeyRefused);
     }
     Ok(session::begin(app, account, None, None).await?.session)
+}
+
+/// Whether a page asked that is in a frame of another site. The library looks at that only when a passkey is added.
+fn is_from_a_frame(credential: &PublicKeyCredential) -> bool {
+    let client: Value = serde_json::from_slice(&credential.response.client_data_json).unwrap_or_default();
+    client["crossOrigin"] == true
 }
 
 /// The installation as authenticators know it: by the host of `public_url`, for pages of exactly that origin.

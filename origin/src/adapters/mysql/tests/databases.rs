@@ -1,11 +1,14 @@
 //! Databases that are created and checked.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use gailou_shared::id::{CommentId, SLOT_COUNT, Slot};
+use sqlx::Row as _;
 use tokio::time::{Instant, sleep};
 
 use crate::adapters::mysql::MysqlStore;
+use crate::adapters::mysql::migrate::{MIGRATION_TABLE, count_migrations, statements_up_to};
 use crate::adapters::mysql::statement::sql;
 use crate::adapters::mysql::tests::{TABLES, TestDatabases, find_misplaced, repeat_while_unavailable};
 use crate::cluster::reshard::relocate;
@@ -73,6 +76,55 @@ async fn slow_statements_time_out_and_their_connections_return() {
         sleep(Duration::from_millis(250)).await;
     }
     databases.drop_all().await;
+}
+
+#[tokio::test]
+async fn new_database_has_the_tables_of_all_migrations() {
+    // One on each server.
+    let Some(databases) = TestDatabases::new(2) else { return };
+    let store = databases.open().await;
+    for (shard, name) in databases.names.iter().enumerate() {
+        let described = describe_tables(&store, shard, name).await;
+        let mut session = store.long_session("test", shard).await.unwrap();
+        for text in [format!("DROP DATABASE {name}"), format!("CREATE DATABASE {name}"), format!("USE {name}")] {
+            session.execute_text(text).await.unwrap();
+        }
+        session.execute_text(MIGRATION_TABLE.to_owned()).await.unwrap();
+        for statement in statements_up_to(count_migrations(), TABLES) {
+            session.execute_text(statement).await.unwrap();
+        }
+        drop(session);
+        let migrated = describe_tables(&store, shard, name).await;
+        assert!(migrated.len() > 200, "{migrated:?}");
+        let (missing, other): (Vec<_>, Vec<_>) =
+            (migrated.difference(&described).collect(), described.difference(&migrated).collect());
+        assert!(missing.is_empty() && other.is_empty(), "missing: {missing:#?}, or other: {other:#?}");
+    }
+    databases.drop_all().await;
+}
+
+/// The columns and the keys of all tables of a database, a line for each.
+async fn describe_tables(store: &MysqlStore, shard: usize, name: &str) -> BTreeSet<String> {
+    let text = |columns: &str, table: &str| {
+        let columns = columns.split_whitespace().map(|column| format!("COALESCE(CONVERT({column} USING utf8mb4), '-')"));
+        let columns = columns.collect::<Vec<_>>().join(", ");
+        format!("SELECT CONCAT_WS(' ', {columns}) FROM information_schema.{table} WHERE table_schema = '{name}'")
+    };
+    let queries = [
+        text(
+            "table_name column_name ordinal_position column_type is_nullable column_default extra character_set_name \
+             collation_name",
+            "columns",
+        ),
+        text("table_name index_name seq_in_index column_name non_unique sub_part", "statistics"),
+        text("table_name engine table_collation", "tables"),
+    ];
+    let mut lines = BTreeSet::new();
+    for query in queries {
+        let rows = store.session("test", shard).await.unwrap().fetch_text(&query).await.unwrap();
+        lines.extend(rows.iter().map(|row| row.get::<String, _>(0)));
+    }
+    lines
 }
 
 /// The number of the migration that puts the slot into keys.

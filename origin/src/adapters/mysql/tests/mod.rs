@@ -28,7 +28,7 @@ use crate::adapters::mysql::slot_state::{SlotState, SlotStatus};
 use crate::domain::row::WeightsByType;
 use crate::ports::store::{Outboxes as _, Result, Sharding as _, StoreError};
 
-const TABLES: u16 = 4;
+const TABLES: u16 = 2;
 /// How long databases may take to be created or dropped.
 const SET_UP_TIMEOUT: Duration = Duration::from_secs(60);
 
