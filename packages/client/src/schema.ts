@@ -668,6 +668,112 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/auth/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The passkeys of the account.
+         * @description Of an account of this installation whose role is `moderator` or `admin`.
+         */
+        get: operations["list_passkeys"];
+        put?: never;
+        /**
+         * Add a passkey.
+         * @description `409 version_conflict` where the account has it already, or 10 of them.
+         */
+        post: operations["add_passkey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/passkeys/challenge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to sign in with a passkey.
+         * @description The options are for `navigator.credentials.get`, in a page at `public_url`.
+         */
+        post: operations["begin_sign_in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/passkeys/registration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to add a passkey.
+         * @description The options are for `navigator.credentials.create`, in a page at `public_url`, which has a host with a name and not
+         *     an address of numbers.
+         */
+        post: operations["begin_registration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/passkeys/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in with a passkey.
+         * @description The browser gets the cookie by which it stays signed in.
+         */
+        post: operations["sign_in_with_passkey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/passkeys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a passkey.
+         * @description Browsers that it has signed in stay signed in.
+         */
+        delete: operations["remove_passkey"];
+        options?: never;
+        head?: never;
+        /** Rename a passkey. */
+        patch: operations["rename_passkey"];
+        trace?: never;
+    };
     "/v1/auth/providers": {
         parameters: {
             query?: never;
@@ -718,7 +824,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        post?: never;
+        /**
+         * Begin a session.
+         * @description By the code that a window of signing in hands to the page, or that is in the address of the page: it works once, for
+         *     two minutes. The cookie `gailou_refresh` is for the site of the page.
+         */
+        post: operations["begin_session"];
         /**
          * Sign out.
          * @description Here, not elsewhere. The token to write with lives on for its minutes.
@@ -758,12 +869,18 @@ export interface paths {
         };
         /**
          * Come back from a provider, or from a mail.
-         * @description A page that hands `{"type":"gailou:signed-in","token","expires_at"}` to its opener at the site where it began, and to
-         *     no other, and closes. Without an opener it says that one is signed in.
+         * @description A page that hands `{"type":"gailou:signed-in","token","expires_at","code"}` to its opener at the site where it began,
+         *     and to no other, and closes. Without an opener it says that one is signed in. For a mailed link, a page with a button,
+         *     which opens the link.
          */
         get: operations["come_back"];
         put?: never;
-        post?: never;
+        /**
+         * Open a mailed link.
+         * @description The button of the page that the link leads to. What it answers is what a reader sees who comes back from a provider;
+         *     where the page that asked for the link is known, the browser goes there, with the code in the fragment of the address.
+         */
+        post: operations["open_mailed_link"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1160,6 +1277,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make what a guest wrote the reader's.
+         * @description The guest's comments and reactions are the member's from then on, and the guest's token is refused. Of some thousand
+         *     comments the last are moved in the seconds after the answer. Doing it again changes nothing.
+         */
+        post: operations["merge_guest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/notifications": {
         parameters: {
             query?: never;
@@ -1412,6 +1550,28 @@ export interface paths {
          * @description Also by the one click of a mail program. It may be repeated.
          */
         post: operations["unsubscribe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/write/{type}/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The form for a comment, as a page without a script. */
+        get: operations["show_form"];
+        put?: never;
+        /**
+         * Publish what the form has.
+         * @description The fields are those of the form: `name`, `content`, `to` (the comment that it answers), `key` (for idempotency) and
+         *     `token`.
+         */
+        post: operations["send_form"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1731,6 +1891,13 @@ export interface components {
         CommentPage: {
             /** @description The comments. */
             data: components["schemas"]["Comment"][];
+            /**
+             * @description In lists of a subject in mode `building`: of the chain below each shown comment the first two and the last
+             *     three that are not on the page themselves. Where they need more than a page holds, some are missing.
+             */
+            floors?: {
+                [key: string]: components["schemas"]["QuotedFloor"];
+            };
             /** @description Its place in the list. */
             page: components["schemas"]["PageInfo"];
             /** @description What the comments are about. A member's history has no subject. */
@@ -1804,14 +1971,23 @@ export interface components {
         EventId: string;
         /** @description The member of an export. */
         ExportedMember: {
+            /**
+             * Format: int64
+             * @description Since when they have an account of this installation, in Unix milliseconds.
+             */
+            account_since?: number | null;
             /** @description The address of their picture. */
             avatar?: string | null;
+            /** @description Where they are mailed. */
+            email?: string | null;
             /** @description Their friends. */
             friends: components["schemas"]["MemberId"][];
             /** @description Whether they have no account. */
             guest: boolean;
             /** @description Their id. */
             id: components["schemas"]["MemberId"];
+            /** @description The language that they have chosen, as a language tag. */
+            language?: string | null;
             /**
              * Format: int32
              * @description The host's level of them.
@@ -1824,6 +2000,8 @@ export interface components {
             muted_until?: number | null;
             /** @description Their name. */
             name: string;
+            /** @description How often. */
+            notify: components["schemas"]["NotifyChoice"];
             /** @description `member`, `moderator` or `admin`. */
             role: string;
         };
@@ -1862,6 +2040,11 @@ export interface components {
             member: components["schemas"]["MemberRef"];
             /** @description The bearer token to write with. */
             token: string;
+        };
+        /** @description The guest that the reader was. */
+        GuestMerge: {
+            /** @description The token of the guest. */
+            guest_token: string;
         };
         /** @description The process is alive. */
         HealthStatus: {
@@ -1949,8 +2132,15 @@ export interface components {
              * @description The mailbox.
              */
             email: string;
+            /**
+             * @description The page itself: the browser goes there when the link is opened, with
+             *     `#gailou-code=…&gailou-state=…` in the address.
+             */
+            page?: string | null;
             /** @description The origin of the page that gets the token. */
             site: string;
+            /** @description What the page knows its request by. */
+            state?: string | null;
         };
         /** @description A picture of a comment. */
         Media: {
@@ -2207,6 +2397,15 @@ export interface components {
             /** @description 1 to 64 characters, not blank, without control characters; spaces around the name are removed. */
             name?: string;
         };
+        /** @description A passkey to add. */
+        NewPasskey: {
+            /** @description That of the options. */
+            challenge: string;
+            /** @description The answer of `navigator.credentials.create`, as its `toJSON()` writes it. */
+            credential: Record<string, never>;
+            /** @description What its owner calls it. */
+            name: string;
+        };
         /** @description Something that a member is notified of. */
         Notification: {
             /** @description What was decided: `approve`, `reject`, `hide`, `delete` or `feature`; of a decision alone. */
@@ -2307,6 +2506,52 @@ export interface components {
             /** @description The order of the list. */
             sort: components["schemas"]["Sort"];
         };
+        /** @description A passkey of an account. */
+        Passkey: {
+            /**
+             * Format: int64
+             * @description When it was added, in Unix milliseconds.
+             */
+            created_at: number;
+            /** @description The passkey. */
+            id: components["schemas"]["PasskeyId"];
+            /** @description What its owner calls it. */
+            name: string;
+            /**
+             * Format: int64
+             * @description When it signed in last; null before the first time.
+             */
+            used_at: number | null;
+        };
+        /** @description The answer of a passkey. */
+        PasskeyAnswer: {
+            /** @description That of the options. */
+            challenge: string;
+            /** @description The answer of `navigator.credentials.get`, as its `toJSON()` writes it. */
+            credential: Record<string, never>;
+        };
+        /** @description What a browser asks an authenticator for. It can be answered once, for 5 minutes. */
+        PasskeyChallenge: {
+            /** @description What the answer is sent with. */
+            challenge: string;
+            /**
+             * @description `publicKey` of `navigator.credentials.create` or `navigator.credentials.get`, as WebAuthn writes it in JSON:
+             *     bytes are in base64 for addresses.
+             */
+            options: Record<string, never>;
+        };
+        /** @description A number from 1 to 9223372036854775807 in decimal digits, without sign or leading zeros. It is a string, because it may be larger than a JavaScript number can hold. */
+        PasskeyId: string;
+        /** @description The passkeys of an account. */
+        PasskeyList: {
+            /** @description In the order in which they were added. */
+            data: components["schemas"]["Passkey"][];
+        };
+        /** @description Another name of a passkey. */
+        PasskeyName: {
+            /** @description What its owner calls it. */
+            name: string;
+        };
         /**
          * Format: binary
          * @description The bytes of a picture.
@@ -2397,6 +2642,26 @@ export interface components {
             data: components["schemas"]["QueueEntry"][];
             /** @description Its place in the queue. */
             page: components["schemas"]["ListPageInfo"];
+        };
+        /** @description A comment as those above it quote it. A deleted one is a tombstone: `author` is `null`, and `html` is empty. */
+        QuotedFloor: {
+            author: components["schemas"]["Author"] | null;
+            /**
+             * Format: int64
+             * @description When it was written, in Unix milliseconds.
+             */
+            created_at: number;
+            /** @description The text as safe HTML. */
+            html: string;
+            /**
+             * Format: int64
+             * @description Members who like it.
+             */
+            likes: number;
+            /** @description Its pictures; absent where there are none. */
+            media?: components["schemas"]["Media"][];
+            /** @description Its state. */
+            state: components["schemas"]["CommentState"];
         };
         /**
          * @description A member's reaction to a comment.
@@ -2573,6 +2838,11 @@ export interface components {
             } | null;
             /** @description Sites that may write, unless the subject type says otherwise. */
             sites?: string[] | null;
+        };
+        /** @description What a page exchanges for a session of its own. */
+        SignInCode: {
+            /** @description The code of the window, or of the address. */
+            code: string;
         };
         /** @description A way to sign in. */
         SignInProvider: {
@@ -3354,6 +3624,10 @@ export interface operations {
             query?: {
                 /** @description `1`: without the document around the comments. */
                 fragment?: "0" | "1";
+                /** @description The language of the page; by `Accept-Language` where it is left out. */
+                lang?: "en" | "zh";
+                /** @description The page of this comment: its building, and its replies. */
+                comment?: string;
                 /** @description The order of the list. A cursor has a sort of its own; another one beside it is `bad_cursor`. */
                 sort?: "hot" | "new" | "old" | "top" | "best" | "replies" | "controversial";
                 /** @description Most comments in the answer. */
@@ -4572,6 +4846,225 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_passkeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The passkeys. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    add_passkey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPasskey"];
+            };
+        };
+        responses: {
+            /** @description The passkey. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Passkey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    begin_sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the browser asks for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyChallenge"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    begin_registration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the browser asks for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyChallenge"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    sign_in_with_passkey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyAnswer"];
+            };
+        };
+        responses: {
+            /** @description A token for 15 minutes. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessToken"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    remove_passkey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The passkey.
+                 * @example 3159632956621393920
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The passkey is removed. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rename_passkey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The passkey.
+                 * @example 3159632956621393920
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyName"];
+            };
+        };
+        responses: {
+            /** @description The passkey. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Passkey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_providers: {
         parameters: {
             query?: never;
@@ -4608,6 +5101,39 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["RefreshRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description A token for 15 minutes. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessToken"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    begin_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInCode"];
             };
         };
         responses: {
@@ -4732,6 +5258,45 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A page that says why it did not work. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    open_mailed_link: {
+        parameters: {
+            query?: {
+                /** @description What is secret in the mail. */
+                token?: string;
+            };
+            header?: never;
+            path: {
+                /** @description `email`. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    /** @description Allows the page's own script and style alone. */
+                    "Content-Security-Policy"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
             };
             /** @description A page that says why it did not work. */
             400: {
@@ -5830,6 +6395,39 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    merge_guest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GuestMerge"];
+            };
+        };
+        responses: {
+            /** @description The member. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OwnProfile"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_notifications: {
         parameters: {
             query?: {
@@ -6430,6 +7028,105 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    show_form: {
+        parameters: {
+            query?: {
+                /** @description The language of the page; by `Accept-Language` where it is left out. */
+                lang?: "en" | "zh";
+                /** @description The comment that is answered. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description What kind of thing is commented on.
+                 * @example video
+                 */
+                type: string;
+                /**
+                 * @description The host's key of it, percent-encoded.
+                 * @example 2
+                 */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The form. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    send_form: {
+        parameters: {
+            query?: {
+                /** @description The language of the page; by `Accept-Language` where it is left out. */
+                lang?: "en" | "zh";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description What kind of thing is commented on.
+                 * @example video
+                 */
+                type: string;
+                /**
+                 * @description The host's key of it, percent-encoded.
+                 * @example 2
+                 */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": string;
+            };
+        };
+        responses: {
+            /** @description The comment is held for a moderator. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description The comment is published; `Location` is its page. */
+            303: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

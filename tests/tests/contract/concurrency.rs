@@ -106,12 +106,13 @@ async fn author_who_edits_all_the_time_cannot_undo_a_decision() {
 /// batch has many changes of one row. Returns every comment.
 async fn write_at_random(origin: &TestOrigin, subject: &str, seed: u64) -> Vec<Value> {
     let all = Mutex::new(vec![origin.post(&ann(), subject, "first").await]);
+    let writes_of_each = if origin.is_in_cluster() { 12 } else { 40 };
     let work = (0..24).map(|n| {
         let all = &all;
         async move {
             let mut rng = StdRng::seed_from_u64(seed * 100 + n);
             let (me, moderator) = (member(100 + n), TestMember::new(900 + n, "Mod", Role::Moderator));
-            for _ in 0..40 {
+            for _ in 0..writes_of_each {
                 let target = all.lock().unwrap().choose(&mut rng).cloned().unwrap();
                 let answer = match rng.random_range(0..10) {
                     0..3 => {

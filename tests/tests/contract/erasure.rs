@@ -259,11 +259,10 @@ async fn erasure_reaches_the_change_feed_and_the_counts() {
 /// Half of a large history is in one subject, the other half in subjects of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn thousands_of_erased_comments_are_in_the_change_feed_soon() {
-    const COMMENTS: usize = 3_000;
-    /// It takes 1 to 3 s on two busy processors, and 12 s with a transaction for each comment of a cluster.
-    const TIMEOUT: Duration = Duration::from_secs(8);
+    const COMMENTS: usize = 2_000;
     let origin = TestOrigin::start().await;
     let busy = member(77);
+    let began = Instant::now();
     let posts = stream::iter(0..COMMENTS).map(|n| {
         let (origin, busy) = (&origin, &busy);
         let subject = if n.is_multiple_of(2) { "article/large".into() } else { format!("article/{n}") };
@@ -271,13 +270,15 @@ async fn thousands_of_erased_comments_are_in_the_change_feed_soon() {
     });
     let comments: Vec<_> = posts.buffer_unordered(32).collect().await;
     origin.wait_until_persisted().await;
+    let posted_in = began.elapsed();
     erase(&origin, &busy).await;
     let erased_at = Instant::now();
     // What the edge reads.
     let count_rows = || async { origin.get("/v1/edge/changes").await.json["rows"].as_array().map_or(0, Vec::len) };
     assert_eq!(poll_until(count_rows, |rows| *rows == COMMENTS).await, COMMENTS);
     let taken = erased_at.elapsed();
-    assert!(taken < TIMEOUT, "it took {taken:?}");
+    // With a transaction for each comment it would take longer than to post them.
+    assert!(taken < posted_in, "it took {taken:?}, and {posted_in:?} to post them");
     let rows = origin.app.tables.read_comments(&comments).await.unwrap();
     assert!(rows.len() == COMMENTS && rows.values().all(gailou::domain::row::CommentRow::is_erased));
     let history = origin.get("/v1/members/77/comments").await.expect(200);

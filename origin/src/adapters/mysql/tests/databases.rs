@@ -106,7 +106,8 @@ async fn new_database_has_the_tables_of_all_migrations() {
 /// The columns and the keys of all tables of a database, a line for each.
 async fn describe_tables(store: &MysqlStore, shard: usize, name: &str) -> BTreeSet<String> {
     let text = |columns: &str, table: &str| {
-        let columns = columns.split_whitespace().map(|column| format!("COALESCE(CONVERT({column} USING utf8mb4), '-')"));
+        let columns =
+            columns.split_whitespace().map(|column| format!("COALESCE(CONVERT({column} USING utf8mb4), '-')"));
         let columns = columns.collect::<Vec<_>>().join(", ");
         format!("SELECT CONCAT_WS(' ', {columns}) FROM information_schema.{table} WHERE table_schema = '{name}'")
     };
