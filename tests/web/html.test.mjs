@@ -230,7 +230,9 @@ function collectShifts() {
 /** The layout shifts of a host's page while the element replaces the served comments. */
 async function takeOverShifts(subject, { lang, around, viewport }) {
   const path = `/t/${subjectPath(subject)}?fragment=1&lang=${lang}`;
-  const { text: fragment } = await htmlUntil(path, (text) => text.includes('class="gailou embedded"'));
+  const { text: fragment } = await htmlUntil(path, (text) =>
+    text.includes('class="gailou embedded"'),
+  );
   const body = hostPage(subject, fragment, { lang, around });
   const context = await newContext({ viewport: { ...viewport, height: TALL_PX } });
   try {

@@ -66,7 +66,7 @@ async function check(page, name) {
   for (const viewport of [NARROW, DESKTOP]) {
     await page.setViewportSize(viewport);
     assert.deepEqual(await violations(page), [], name);
-    assert.deepEqual(await smallTargets(page), [], name);
+    if (viewport === NARROW) assert.deepEqual(await smallTargets(page), [], name);
     const overflow = () =>
       document.documentElement.scrollWidth - document.documentElement.clientWidth;
     assert.equal(await page.evaluate(overflow), 0, name);
