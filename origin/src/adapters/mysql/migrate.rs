@@ -58,7 +58,7 @@ const MYSQL_MIGRATIONS: [&str; 28] = [
 ];
 
 /// What all migrations together make of an empty database. To change a table costs more than to create it.
-const SCHEMA: &str = include_str!("../../../../migrations/mysql/schema.sql");
+const CURRENT_SCHEMA_SQL: &str = include_str!("../../../../migrations/mysql/schema.sql");
 
 /// The number of a row of [`MIGRATION_TABLE`] that says that a restore into the database has not ended.
 pub(super) const UNFINISHED_RESTORE: u16 = 0;
@@ -281,7 +281,7 @@ impl DatabaseMigration<'_> {
         self.session.execute_text(MIGRATION_TABLE).await?;
         let applied = self.count_applied().await?;
         if applied == 0 {
-            for statement in statements(SCHEMA, self.tables) {
+            for statement in statements(CURRENT_SCHEMA_SQL, self.tables) {
                 self.session.execute_text(statement).await?;
             }
             return self.record(1..=MYSQL_MIGRATIONS.len()).await;

@@ -86,7 +86,11 @@ async fn new_database_has_the_tables_of_all_migrations() {
     for (shard, name) in databases.names.iter().enumerate() {
         let described = describe_tables(&store, shard, name).await;
         let mut session = store.long_session("test", shard).await.unwrap();
-        for text in [format!("DROP DATABASE {name}"), format!("CREATE DATABASE {name}"), format!("USE {name}")] {
+        for text in [
+            format!("DROP DATABASE {name}"),
+            format!("CREATE DATABASE {name} CHARACTER SET utf8mb4"),
+            format!("USE {name}"),
+        ] {
             session.execute_text(text).await.unwrap();
         }
         session.execute_text(MIGRATION_TABLE.to_owned()).await.unwrap();
