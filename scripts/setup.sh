@@ -368,7 +368,7 @@ setup_fuzz() {
 
 # setup_test_tools: the tools of `make test` that are compiled here.
 setup_test_tools() {
-  setup_edge && cargo_tool cargo-machete "$MACHETE" cargo-machete
+  setup_edge && cargo_tool cargo-machete "$MACHETE" cargo-machete && cargo_tool cargo-deny "$DENY" cargo-deny
 }
 
 # setup_test: tools are compiled while servers are fetched, which takes as long.

@@ -142,7 +142,7 @@ page_checks() {
 lints() {
   stage "format" fmt cargo fmt --all --check -- --color never
   # The tests are linted once, with the cluster; what is left is the program without it.
-  stage "lints (host)" clippy cargo clippy --locked --package gailou -- -D warnings
+  stage "lints (host)" clippy cargo clippy --locked --workspace --lib --bins -- -D warnings
   stage "lints (cluster)" clippy-cluster cargo clippy --locked --workspace "${CLUSTER[@]}" --all-targets -- -D warnings
   stage "lints (Worker)" clippy-wasm \
     cargo clippy --locked --package gailou-edge --target wasm32-unknown-unknown -- -D warnings
@@ -167,6 +167,7 @@ all() {
   stage "documentation" doc env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" \
     cargo doc --locked --workspace "${CLUSTER[@]}" --no-deps --document-private-items
   stage "unused dependencies" machete cargo-machete --with-metadata "${CRATES[@]}"
+  stage "dependencies: licences, bans, sources" deny cargo-deny --locked check licenses bans sources
   stage "build page, tests, program and Worker" builds builds
   use_memory
   start_services || exit 1

@@ -53,15 +53,8 @@ async fn limit_counts_all_processes_and_each_by_itself_without_redis() {
         return;
     }
     let (one, other, proxy) = start_two_behind_proxy().await;
-    // A process counts by itself where Redis is late, as on a busy machine.
-    for attempt in 10.. {
-        let (admitted, most) = count_admitted(&[&one, &other], &member(attempt), 14).await;
-        assert!(admitted >= POSTS_PER_MINUTE, "{admitted} posts of one member");
-        if admitted <= most {
-            break;
-        }
-        assert!(attempt < 15, "{admitted} of at most {most} posts of one member, time and again");
-    }
+    let (admitted, most) = count_admitted(&[&one, &other], &member(1), 14).await;
+    assert!((POSTS_PER_MINUTE..=most).contains(&admitted), "{admitted} of at most {most} posts of one member");
     // Without Redis each process has a limit, and writes go on.
     proxy.cut();
     for origin in [&one, &other] {
