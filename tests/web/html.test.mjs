@@ -191,12 +191,13 @@ describe('comments as HTML', { skip }, () => {
   ]) {
     for (const lang of ['en', 'zh']) {
       test(`layout does not shift when the element replaces the HTML (${name}, ${lang})`, async () => {
-        for (const subject of [...DEMO_SUBJECTS, newSubject()]) {
+        const takeOvers = [...DEMO_SUBJECTS, newSubject()].map(async (subject) => {
           for (const around of ['element', 'script']) {
             const shifts = await takeOverShifts(subject, { lang, around, viewport });
             assert.deepEqual(shifts, [], `${subject} in the ${around}`);
           }
-        }
+        });
+        await Promise.all(takeOvers);
       });
     }
   }

@@ -28,9 +28,12 @@ const CACHE_CATCH_UP_MS = 2_500;
 /** Longer than the first wait after a refused stream: 15 s, and at most half of it more. */
 const RECONNECT_MS = 23_000;
 
-/** Opens the page with the stream of `event-source.mjs`, which the test controls. */
+/** Opens the page with the stream of `event-source.mjs`, which the test controls; it opens after the list is shown. */
 const withLivePage = (subject, options, steps) =>
-  withPage(subject, { prepare: replaceEventSource, ...options }, steps);
+  withPage(subject, { prepare: replaceEventSource, ...options }, async (page) => {
+    await page.waitForFunction(() => window.streams.length > 0);
+    await steps(page);
+  });
 
 /** A subject with one listed comment, and the token of its author. */
 async function subjectWithComment(content) {

@@ -7,7 +7,15 @@ import { describe, test } from 'node:test';
 import { call } from './support/api.mjs';
 import { newContext } from './support/browser.mjs';
 import { BASE, IS_OFFLINE, skipWithout } from './support/environment.mjs';
-import { comments, commentWith, mainForm, newText, openPage, sendForm } from './support/page.mjs';
+import {
+  comments,
+  commentWith,
+  mainForm,
+  newText,
+  openForm,
+  openPage,
+  sendForm,
+} from './support/page.mjs';
 
 /** Three retries, each after the server's Retry-After of at most 10 s. */
 const RETRIES_MS = 60_000;
@@ -42,6 +50,7 @@ describe('origin down', { skip: await skipReason() }, () => {
     await withSavedPage(async (page) => {
       await comments(page).first().waitFor();
       await page.getByText('Showing a saved copy').waitFor();
+      await openForm(mainForm(page));
       const post = page.getByRole('button', { name: 'Post', exact: true });
       assert.equal(await post.isEnabled(), true);
       await page.locator('#language').click();

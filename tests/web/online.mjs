@@ -1,7 +1,11 @@
 // Runs all tests that need the origin in one process, so that they share a browser.
 
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
 import './reading.test.mjs';
 import './writing.test.mjs';
+import './building.test.mjs';
 import './accessibility.test.mjs';
 import './safety.test.mjs';
 import './live.test.mjs';
@@ -22,3 +26,18 @@ import './host-pages.test.mjs';
 import './passkeys.test.mjs';
 import './first-day.test.mjs';
 import './two-sites.test.mjs';
+
+test('every file of browser tests runs', () => {
+  const lists = ['online.mjs', 'console.mjs'].map((name) =>
+    readFileSync(new URL(name, import.meta.url), 'utf8'),
+  );
+  const named = [...lists.join('').matchAll(/^import '\.\/(.+\.test\.mjs)';$/gm)].map(
+    ([, name]) => name,
+  );
+  const files = readdirSync(new URL('.', import.meta.url)).filter((name) =>
+    name.endsWith('.test.mjs'),
+  );
+  // It needs an origin that is stopped.
+  const others = files.filter((name) => name !== 'offline.test.mjs');
+  assert.deepEqual(named.sort(), others.sort());
+});

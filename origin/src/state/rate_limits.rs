@@ -14,12 +14,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use metrics::{counter, describe_counter};
 use parking_lot::RwLock;
 
 use crate::config::LimitSettings;
 use crate::domain::altcha::{ALTCHA_LIFETIME_S, AnswerId};
 use crate::outage_log::OutageLog;
 use crate::ports::rate_limits::{RateCheck, RateCountError, RateCounters, RateKey, RateLimited, RatePolicy};
+
+/// Requests that only their process has counted, because the counts of all processes could not be reached.
+const UNSHARED_COUNT: &str = "gailou_rate_limits_unshared_total";
 
 const ONE_SECOND: Duration = Duration::from_secs(1);
 const ONE_MINUTE: Duration = Duration::from_secs(60);
@@ -120,6 +124,10 @@ impl RateLimits {
     /// The limits of these settings; none where limits are off.
     pub fn new(settings: &LimitSettings, local: Arc<dyn RateCounters>, shared: Option<Arc<dyn RateCounters>>) -> Self {
         let policies = RwLock::new(Arc::new(RatePolicies::new(settings)));
+        if shared.is_some() {
+            describe_counter!(UNSHARED_COUNT, "Requests whose rates only this process has counted.");
+            counter!(UNSHARED_COUNT).increment(0);
+        }
         Self { policies, local, shared, shared_outage: OutageLog::default() }
     }
 
@@ -310,6 +318,7 @@ impl RateLimits {
         }
         match shared.count(&checks).await {
             Err(RateCountError::Unavailable(error)) => {
+                counter!(UNSHARED_COUNT).increment(1);
                 self.shared_outage.begin(|| {
                     let dependency = "redis";
                     tracing::warn!(

@@ -30,8 +30,11 @@ export async function call(method, path, { body, token } = {}) {
   return { status: response.status, headers: response.headers, text, data };
 }
 
+/** The token of a new guest; no member may have this name. */
 export async function guestToken(name = 'Writer') {
-  return (await call('POST', '/v1/guests', { body: { name } })).data.token;
+  const { status, data, text } = await call('POST', '/v1/guests', { body: { name } });
+  assert.equal(status, 201, text);
+  return data.token;
 }
 
 /** A token as the host site signs it. */

@@ -27,7 +27,7 @@ export async function holdWord() {
 }
 
 /** A comment that waits for a moderator. The Worker may have the former dictionary, so the origin decides. */
-export async function heldComment(subject, what, writer = memberToken('910', 'Writer')) {
+export async function heldComment(subject, what, writer = memberToken('910', 'Wilma')) {
   const text = newText(`${HELD_WORD} ${what}`);
   const answer = await tryPostComment(subject, text, writer);
   assert.equal(answer.status, 202, answer.text);

@@ -51,8 +51,11 @@ export function refuseStream(page) {
   });
 }
 
+/** Closes the stream, and waits until the element has opened the next one. */
 export async function restartStream(page) {
   const element = page.locator('gailou-comments');
+  const { length } = await openedStreams(page);
   await element.evaluate((node) => node.setAttribute('live', 'off'));
   await element.evaluate((node) => node.removeAttribute('live'));
+  await page.waitForFunction((before) => window.streams.length > before, length);
 }
