@@ -1,7 +1,7 @@
 //! A comment's text as safe HTML: a Markdown subset.
 //!
-//! Parsed by pulldown-cmark, cleaned by ammonia. Images and headings are not part of the subset;
-//! links open nothing of ours (`nofollow ugc noopener`).
+//! Parsed by pulldown-cmark, cleaned by ammonia. Images and headings are not part of the subset; tables and task lists
+//! are. Addresses with a scheme become links by linkify. Links open nothing of ours (`nofollow ugc noopener`).
 //!
 //! Promise: the HTML of a text that the contract accepts has at most [`limits::MAX_HTML_BYTES`] and
 //! [`limits::MAX_HTML_NESTING`]. A text whose markup would need more is shown as plain text.
@@ -12,19 +12,35 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use gailou_shared::limits;
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
+use linkify::{LinkFinder, LinkKind};
+use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream, html};
+
+/// Beside what CommonMark has.
+const EXTENSIONS: Options =
+    Options::ENABLE_STRIKETHROUGH.union(Options::ENABLE_TABLES).union(Options::ENABLE_TASKLISTS);
+/// The schemes of the addresses that a link may have.
+const LINK_SCHEMES: [&str; 3] = ["http", "https", "mailto"];
+/// They end an address, because Chinese and Japanese have no space before them.
+const WIDE_PUNCTUATION: &str = "，。；：！？、（）《》〈〉「」『』【】“”‘’…—";
 
 static HTML_CLEANER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
     let mut cleaner = ammonia::Builder::empty();
     cleaner
         .tags(HashSet::from(["p", "br", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "a"]))
+        .add_tags(["table", "thead", "tbody", "tr", "th", "td"])
         .tag_attributes([("a", HashSet::from(["href"])), ("ol", HashSet::from(["start"]))].into())
         // A title would be text that no reader sees and the word filter neither.
         .generic_attributes(HashSet::new())
-        .url_schemes(HashSet::from(["http", "https", "mailto"]))
+        .url_schemes(HashSet::from(LINK_SCHEMES))
         .url_relative(ammonia::UrlRelative::Deny)
         .link_rel(Some("nofollow ugc noopener"));
     cleaner
+});
+
+static LINK_FINDER: LazyLock<LinkFinder> = LazyLock::new(|| {
+    let mut finder = LinkFinder::new();
+    finder.kinds(&[LinkKind::Url]);
+    finder
 });
 
 /// The HTML of a text.
@@ -42,26 +58,37 @@ pub fn html(text: &str) -> String {
 /// The HTML of a text with its markup; `None` if it is longer or nested deeper than a comment's may be, or
 /// shows nothing, such as a rule.
 fn markup(text: &str) -> Option<String> {
-    let subset = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).filter_map(|event| match event {
+    // A link that leads nowhere is its text.
+    let mut is_in_dropped_link = false;
+    let subset = Parser::new_ext(text, EXTENSIONS).filter_map(|event| match event {
         // Raw HTML is shown as it was typed; line breaks are meant.
         Event::Html(raw) | Event::InlineHtml(raw) => Some(Event::Text(raw)),
         Event::SoftBreak => Some(Event::HardBreak),
+        Event::TaskListMarker(is_done) => Some(Event::Text(if is_done { "☑ " } else { "☐ " }.into())),
         Event::Start(Tag::Heading { .. } | Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
         Event::End(TagEnd::Heading(_) | TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) | Event::Rule => None,
+        Event::Start(Tag::Link { link_type, ref dest_url, .. })
+            if link_type != LinkType::Email && !has_link_scheme(dest_url) =>
+        {
+            is_in_dropped_link = true;
+            None
+        }
+        Event::End(TagEnd::Link) if std::mem::take(&mut is_in_dropped_link) => None,
         other => Some(other),
     });
     let (open, is_too_deep) = (Cell::new(0), Cell::new(false));
-    let bounded = subset.take_while(|event| {
+    let bounded = with_links(TextMergeStream::new(subset)).take_while(|event| {
         let inside = match event {
-            // `<pre><code>`
-            Event::Start(Tag::CodeBlock(_)) => 2,
+            // `<pre><code>`, `<thead><tr>`, `<tbody><tr>`
+            Event::Start(Tag::CodeBlock(_) | Tag::TableHead | Tag::TableRow) => 2,
             Event::Start(_) | Event::Code(_) | Event::HardBreak => 1,
             _ => 0,
         };
         is_too_deep.set(open.get() + inside > limits::MAX_HTML_NESTING);
         match event {
-            Event::Start(_) => open.set(open.get() + 1),
+            Event::Start(_) => open.set(open.get() + inside),
+            Event::End(TagEnd::CodeBlock | TagEnd::TableHead | TagEnd::TableRow) => open.set(open.get() - 2),
             Event::End(_) => open.set(open.get() - 1),
             _ => {}
         }
@@ -74,6 +101,56 @@ fn markup(text: &str) -> Option<String> {
     }
     let html = HTML_CLEANER.clean(&out.0).to_string();
     (html.len() <= limits::MAX_HTML_BYTES && !html.trim().is_empty()).then_some(html)
+}
+
+fn has_link_scheme(address: &str) -> bool {
+    let scheme = address.split_once(':').map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| LINK_SCHEMES.iter().any(|allowed| scheme.eq_ignore_ascii_case(allowed)))
+}
+
+/// The same events, with the addresses of texts as links, but for those in links and in code.
+fn with_links<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
+    let mut is_literal = false;
+    events.flat_map(move |event| {
+        match event {
+            Event::Start(Tag::Link { .. } | Tag::CodeBlock(_)) => is_literal = true,
+            Event::End(TagEnd::Link | TagEnd::CodeBlock) => is_literal = false,
+            Event::Text(text) if !is_literal && text.contains("://") => return link_addresses(&text),
+            _ => {}
+        }
+        vec![event]
+    })
+}
+
+/// A text with its addresses as links.
+fn link_addresses(text: &str) -> Vec<Event<'static>> {
+    let mut events = Vec::new();
+    let mut rest = text;
+    let written = |text: &str| Event::Text(CowStr::from(text.to_owned()));
+    while let Some((start, address)) = find_address(rest) {
+        let dest_url = CowStr::from(address.to_owned());
+        let (title, id) = (CowStr::Borrowed(""), CowStr::Borrowed(""));
+        events.push(written(&rest[..start]));
+        events.push(Event::Start(Tag::Link { link_type: LinkType::Autolink, dest_url, title, id }));
+        events.push(written(address));
+        events.push(Event::End(TagEnd::Link));
+        rest = &rest[start + address.len()..];
+    }
+    events.push(written(rest));
+    events
+}
+
+/// Where the first address of the text begins, and the address.
+fn find_address(text: &str) -> Option<(usize, &str)> {
+    LINK_FINDER.links(text).find_map(|link| {
+        let address = link.as_str().split(|c| WIDE_PUNCTUATION.contains(c)).next().unwrap_or_default();
+        let is_web = ["http://", "https://"].iter().any(|scheme| {
+            address
+                .get(..scheme.len())
+                .is_some_and(|begin| begin.eq_ignore_ascii_case(scheme) && begin.len() < address.len())
+        });
+        is_web.then_some((link.start(), address))
+    })
 }
 
 /// A text without markup: its paragraphs and lines.
@@ -106,7 +183,21 @@ pub fn is_plain(text: &str) -> bool {
     let special = |b: u8| {
         matches!(
             b,
-            b'*' | b'_' | b'`' | b'~' | b'[' | b']' | b'<' | b'>' | b'&' | b'\\' | b'"' | b'#' | b'\t' | b'\r' | 0
+            b'*' | b'_'
+                | b'`'
+                | b'~'
+                | b'['
+                | b']'
+                | b'<'
+                | b'>'
+                | b'&'
+                | b'\\'
+                | b'"'
+                | b'#'
+                | b'|'
+                | b'\t'
+                | b'\r'
+                | 0
         )
     };
     if text.bytes().any(special) || text.contains("://") || text.contains("  ") {
@@ -149,12 +240,47 @@ mod tests {
         check("**b** _i_ ~~d~~ `c`", "<p><strong>b</strong> <em>i</em> <del>d</del> <code>c</code></p>");
         check("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>");
         check("<img src=x onerror=alert(1)>", "<p>&lt;img src=x onerror=alert(1)&gt;</p>");
-        check("[x](javascript:alert(1))", "<p><a rel=\"nofollow ugc noopener\">x</a></p>");
+        check("[x](javascript:alert(1))", "<p>x</p>");
+        check("[**x**](/y) [z](#t)", "<p><strong>x</strong> z</p>");
         check("[x](https://example.org)", "<p><a href=\"https://example.org\" rel=\"nofollow ugc noopener\">x</a></p>");
         check("![x](https://example.org/a.png)", "<p>x</p>");
         check("# big", "<p>big</p>");
         check("1 & 2", "<p>1 &amp; 2</p>");
         check("", "");
+    }
+
+    #[test]
+    fn addresses_become_links() {
+        let link = |address: &str| format!("<a href=\"{address}\" rel=\"nofollow ugc noopener\">{address}</a>");
+        let check =
+            |text: &str, expected: String| assert_eq!(html(text).trim_end(), format!("<p>{expected}</p>"), "{text:?}");
+        let address = "https://example.org/a_b_c";
+        check(address, link(address));
+        check("see https://example.org/a_b_c.", format!("see {}.", link(address)));
+        check("看https://example.org/a_b_c，很好", format!("看{}，很好", link(address)));
+        check("（https://example.org/a_b_c）https://x.org", format!("（{}）{}", link(address), link("https://x.org")));
+        check("*https://example.org/*", format!("<em>{}</em>", link("https://example.org/")));
+        check("https://example.org/?a=1&b=2", link("https://example.org/?a=1&amp;b=2"));
+        check("`https://example.org`", "<code>https://example.org</code>".into());
+        for text in ["ftp://example.org", "javascript://example.org/%0aalert(1)", "://", "https://", "example.org"] {
+            check(text, text.into());
+        }
+        let named = html("[https://bank.example](https://example.org)");
+        assert_eq!(named.matches("<a ").count(), 1, "{named}");
+        assert_eq!(html("<a href=\"https://x.org\">").matches("<a ").count(), 1);
+    }
+
+    #[test]
+    fn tables_and_tasks() {
+        let table = html("| a | b |\n|---|--:|\n| 1 | *2* |\n| 3 |");
+        let expected = "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody>\n\
+                        <tr><td>1</td><td><em>2</em></td></tr>\n<tr><td>3</td><td></td></tr>\n</tbody></table>";
+        assert_eq!(table.trim_end(), expected);
+        assert_eq!(nesting(&table), 5);
+        assert_eq!(html("- [x] one\n- [ ] two").trim_end(), "<ul>\n<li>☑ one</li>\n<li>☐ two</li>\n</ul>");
+        // Many columns, and rows that have none of them.
+        let wide = format!("{}\n{}\n{}", "|a".repeat(800), "|-".repeat(800), "|\n".repeat(800));
+        assert!(html(&wide).len() <= limits::MAX_HTML_BYTES);
     }
 
     /// The deepest place of the HTML, in open elements.
@@ -190,7 +316,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn html_of_any_text_is_bounded(pieces in prop::collection::vec("> |- |1. |\\*|_|`|\n|\\[a\\]|\\(http://x/\\)|<|&|x|    ", 0..1_200)) {
+        fn html_of_any_text_is_bounded(pieces in prop::collection::vec("> |- |1. |\\*|_|`|\n|\\[a\\]|\\(http://x/\\)|http://x|<|&|x|    |\\||\\|a\\|b\n\\|-\\|-\n", 0..1_200)) {
             let html = html(&pieces.concat());
             prop_assert!(html.len() <= limits::MAX_HTML_BYTES && nesting(&html) <= limits::MAX_HTML_NESTING);
         }
