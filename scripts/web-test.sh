@@ -25,10 +25,10 @@ category=abuse
 
 quietly() { "$@" >"$LOGS/seed.log" 2>&1 || { log_tail "$LOGS/seed.log"; die "failed: $*"; }; }
 
-# page FILE: runs one file of browser tests.
+# page FILE ARGUMENT...: runs one file of browser tests; the arguments go to Node.
 page() {
   env E2E_BASE="$edge_url" E2E_ORIGIN="$origin_url" E2E_BLOCKED_WORD=$word E2E_BLOCKED_CATEGORY=$category E2E_TOKEN_SECRET=$secret \
-    E2E_GAILOU="$gailou" node --test --test-reporter=spec "$1"
+    E2E_GAILOU="$gailou" node --test --test-reporter=spec "${@:2}" "$1"
 }
 
 # use_cluster: makes an empty database on each of the two servers, and a cluster of them for the program.
@@ -64,7 +64,8 @@ start_edge 0 "$work/edge" "$origin_url" --var "TOKEN_SECRET:$secret" || exit 1
 
 status=0
 if [ "$mode" = cluster ]; then
-  page tests/web/console.mjs || status=1
+  # How the pages look does not depend on where comments are stored: that is tested embedded.
+  page tests/web/console.mjs --test-skip-pattern=accessible || status=1
 else
   page tests/web/online.mjs || status=1
   stop "$origin"

@@ -2,6 +2,7 @@
 // program; without it the test is skipped.
 
 import assert from 'node:assert/strict';
+import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -95,17 +96,7 @@ test('a reader signs in with an OpenID Connect provider and stays signed in', {
   const origin = `http://127.0.0.1:${port}`;
   const provider = await startProvider(`${origin}/v1/auth/certified/callback`);
   t.after(provider.stop);
-  const config = join(state.dir, 'gailou.toml');
-  await writeFile(
-    config,
-    `[[auth.providers]]\nid = "certified"\nname = "Certified"\nkind = "oidc"\nissuer = "${provider.issuer}"\n` +
-      `client_id = "${CLIENT.client_id}"\nclient_secret = "${CLIENT.client_secret}"\n`,
-  );
-  const gailou = await startGailou(state.dir, {
-    GAILOU_CONFIG: config,
-    GAILOU_BIND: `127.0.0.1:${port}`,
-    GAILOU_EDGE__REQUIRE_EDGE: 'false',
-  });
+  const gailou = await startWithProvider(state.dir, port, provider.issuer);
   t.after(gailou.stop);
 
   const providers = await (await fetch(`${origin}/v1/auth/providers`)).json();
@@ -141,6 +132,126 @@ test('a reader signs in with an OpenID Connect provider and stays signed in', {
   const other = await me((await signIn(newBrowser(), 'unverified')).token);
   assert.notEqual(other.id, ann.id);
   assert.equal(other.email, null, 'an address that the provider has not verified');
+});
+
+/** An origin at this port with one provider. */
+async function startWithProvider(dir, port, issuer) {
+  const config = join(dir, 'gailou.toml');
+  await writeFile(
+    config,
+    `[[auth.providers]]\nid = "certified"\nname = "Certified"\nkind = "oidc"\nissuer = "${issuer}"\n` +
+      `client_id = "${CLIENT.client_id}"\nclient_secret = "${CLIENT.client_secret}"\n`,
+  );
+  return startGailou(dir, {
+    GAILOU_CONFIG: config,
+    GAILOU_BIND: `127.0.0.1:${port}`,
+    GAILOU_EDGE__REQUIRE_EDGE: 'false',
+  });
+}
+
+const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** A provider that agrees to everything at once. `lie` changes what it says before it is signed, or by whom it is. */
+async function startLiar() {
+  const [own, stranger] = [0, 1].map(() => generateKeyPairSync('rsa', { modulusLength: 2_048 }));
+  const liar = { lie: {}, asked: null };
+  const answers = {
+    '/.well-known/openid-configuration': () => ({
+      issuer: liar.issuer,
+      authorization_endpoint: `${liar.issuer}/auth`,
+      token_endpoint: `${liar.issuer}/token`,
+      jwks_uri: `${liar.issuer}/jwks`,
+      response_types_supported: ['code'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['RS256'],
+    }),
+    '/jwks': () => ({
+      keys: [{ ...own.publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'RS256', use: 'sig' }],
+    }),
+    '/token': () => {
+      const now = Math.floor(Date.now() / 1_000);
+      const { claims, key = own.privateKey, header } = liar.lie;
+      const said = {
+        iss: liar.issuer,
+        aud: CLIENT.client_id,
+        sub: 'ann',
+        iat: now,
+        exp: now + 300,
+        nonce: liar.asked.get('nonce'),
+        ...claims?.(now),
+      };
+      const text = `${encode({ alg: 'RS256', kid: 'k', ...header })}.${encode(said)}`;
+      const signature =
+        header?.alg === 'none' ? '' : sign('RSA-SHA256', text, key).toString('base64url');
+      return { access_token: 'a', token_type: 'Bearer', id_token: `${text}.${signature}` };
+    },
+  };
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url, liar.issuer);
+    if (pathname === '/auth') {
+      liar.asked = searchParams;
+      const state = liar.lie.state ?? searchParams.get('state');
+      const back = `${searchParams.get('redirect_uri')}?code=c&state=${state}`;
+      response.writeHead(302, { location: back }).end();
+      return;
+    }
+    let body = '';
+    for await (const part of request) body += part;
+    if (pathname === '/token') liar.verifier = new URLSearchParams(body).get('code_verifier');
+    const answer = answers[pathname];
+    response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer?.() ?? {}));
+  });
+  await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
+  liar.issuer = `http://127.0.0.1:${server.address().port}`;
+  liar.stranger = stranger.privateKey;
+  liar.stop = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return liar;
+}
+
+test('what a provider says for another window, client, issuer or time signs no reader in', {
+  skip,
+}, async (t) => {
+  const state = await newState();
+  t.after(state.remove);
+  const liar = await startLiar();
+  t.after(liar.stop);
+  const port = await freePort();
+  const gailou = await startWithProvider(state.dir, port, liar.issuer);
+  t.after(gailou.stop);
+  const signIn = async (lie) => {
+    liar.lie = lie;
+    const { answer, text } = await newBrowser()(
+      `http://127.0.0.1:${port}/v1/auth/certified?site=${SITE}`,
+    );
+    return { status: answer.status, isSignedIn: text.includes('postMessage'), text };
+  };
+  const honest = await signIn({});
+  assert.deepEqual([honest.status, honest.isSignedIn], [200, true], honest.text + gailou.log());
+  const challenge = createHash('sha256').update(liar.verifier).digest('base64url');
+  assert.deepEqual(
+    [liar.asked.get('code_challenge_method'), liar.asked.get('code_challenge')],
+    ['S256', challenge],
+  );
+
+  const lies = {
+    'another nonce': { claims: () => ({ nonce: randomUUID() }) },
+    'no nonce': { claims: () => ({ nonce: undefined }) },
+    'another issuer': { claims: () => ({ iss: 'https://accounts.google.com' }) },
+    'another client': { claims: () => ({ aud: 'another' }) },
+    'a token that is over': { claims: (now) => ({ iat: now - 900, exp: now - 600 }) },
+    "a stranger's signature": { key: liar.stranger },
+    'no signature': { header: { alg: 'none' } },
+    'another state': { state: randomUUID() },
+  };
+  for (const [name, lie] of Object.entries(lies)) {
+    const { status, isSignedIn, text } = await signIn(lie);
+    assert.deepEqual([status, isSignedIn], [400, false], `${name}: ${text}`);
+  }
+  assert.equal((await signIn({})).isSignedIn, true, 'it is not locked out');
 });
 
 async function freePort() {

@@ -8,3 +8,4 @@ import './console-transfer.test.mjs';
 import './console-webhooks.test.mjs';
 import './console-threads.test.mjs';
 import './console-live.test.mjs';
+import './console-day.test.mjs';

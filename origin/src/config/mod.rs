@@ -107,6 +107,7 @@ pub struct Config {
     pub data: PathBuf,
     pub trusted_proxies: TrustedProxies,
     pub public_url: Option<String>,
+    pub demo: bool,
     /// What is in force where admins have changed nothing.
     pub adjustable: AdjustableSettings,
     /// What admins cannot change, because the operator has set it: dotted names as they write them.
@@ -206,6 +207,7 @@ impl Config {
             data,
             trusted_proxies,
             public_url,
+            demo,
             cursor_secret,
             limits,
             connections,
@@ -233,6 +235,7 @@ impl Config {
             data,
             trusted_proxies,
             public_url,
+            demo,
             adjustable: AdjustableSettings { sites: cors.origins, names, rules, challenge, degrade, limits },
             fixed: BTreeSet::new(),
             connections,

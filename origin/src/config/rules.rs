@@ -57,6 +57,9 @@ pub struct RuleSettings {
     /// day.
     #[serde(deserialize_with = "switch")]
     pub hold_first_guest_comment: bool,
+    /// Members below this level, from 0 to 255, post nothing, and guests have level 0; a subject type may ask for more.
+    #[serde(deserialize_with = "within::<0, 255, _, _>")]
+    pub min_level: u8,
     /// A text with more links than this, from 0 to 1000, waits for a moderator; none: links do not matter.
     #[serde(deserialize_with = "optional_within::<0, MAX_LINKS, _, _>")]
     pub max_links: Option<u32>,
@@ -82,6 +85,7 @@ impl Default for RuleSettings {
         Self {
             guests: GuestRule::Allowed,
             hold_first_guest_comment: false,
+            min_level: 0,
             max_links: None,
             close_after_days: None,
             report_threshold: 3,

@@ -16,7 +16,7 @@ use linkify::{LinkFinder, LinkKind};
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream, html};
 
 /// Beside what CommonMark has.
-const EXTENSIONS: Options =
+const MARKDOWN_EXTENSIONS: Options =
     Options::ENABLE_STRIKETHROUGH.union(Options::ENABLE_TABLES).union(Options::ENABLE_TASKLISTS);
 /// The schemes of the addresses that a link may have.
 const LINK_SCHEMES: [&str; 3] = ["http", "https", "mailto"];
@@ -60,7 +60,7 @@ pub fn html(text: &str) -> String {
 fn markup(text: &str) -> Option<String> {
     // A link that leads nowhere is its text.
     let mut is_in_dropped_link = false;
-    let subset = Parser::new_ext(text, EXTENSIONS).filter_map(|event| match event {
+    let subset = Parser::new_ext(text, MARKDOWN_EXTENSIONS).filter_map(|event| match event {
         // Raw HTML is shown as it was typed; line breaks are meant.
         Event::Html(raw) | Event::InlineHtml(raw) => Some(Event::Text(raw)),
         Event::SoftBreak => Some(Event::HardBreak),

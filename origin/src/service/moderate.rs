@@ -55,8 +55,13 @@ async fn change_pin(app: &AppState, member: &Member, id: CommentId, pinned: bool
         let detail = format!("{} comments are pinned here already; unpin one first", limits::MAX_PINS);
         return Err(ServiceError::wrong_field("id", detail));
     }
-    let audit = audit_log::entry(app, member, id.slot(), if pinned { "pin" } else { "unpin" }, None)?;
-    let after = append_change(app, id, CommentChange::Pin(pinned.then_some(by)), Some(audit)).await?;
+    let audit = match by {
+        PinnedBy::Owner => None,
+        PinnedBy::Moderator => {
+            Some(audit_log::entry(app, member, id.slot(), if pinned { "pin" } else { "unpin" }, None)?)
+        }
+    };
+    let after = append_change(app, id, CommentChange::Pin(pinned.then_some(by)), audit).await?;
     Ok(comment_view::for_every_reader(&after, subject::threading_around(app, &after)?))
 }
 

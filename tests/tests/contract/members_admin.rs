@@ -130,6 +130,17 @@ async fn level_given_here_wins_over_the_tokens() {
     assert_eq!((&said["level"], &said["token_level"], &said["role"]), (&json!(9), &json!(9), &json!(null)));
     assert_eq!(change(&origin, &ann(), &json!({"level": null})).await["level"], json!(null));
     assert_eq!(post().await.expect(403)["code"], "level_too_low");
+
+    // Admins may ask for a level on every type.
+    let article = async |by: &TestMember| origin.try_post(by, SUBJECT, &json!({"content": "x"})).await;
+    article(&ann()).await.expect(201);
+    let settings = origin.request("PATCH /v1/admin/settings").by(&admin()).json(&json!({"rules": {"min_level": 4}}));
+    settings.send().await.expect(200);
+    assert_eq!(article(&ann()).await.expect(403)["code"], "level_too_low");
+    change(&origin, &ann(), &json!({"level": 4})).await;
+    article(&ann()).await.expect(201);
+    assert_eq!(post().await.expect(403)["code"], "level_too_low", "the type asks for more");
+    article(&moderator()).await.expect(201);
 }
 
 #[tokio::test(flavor = "multi_thread")]

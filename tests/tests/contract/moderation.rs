@@ -193,14 +193,23 @@ async fn decisions_are_made_in_bulk_undone_and_in_the_audit_log() {
     let featured = origin.decide(&moderator(), &comments[0], "feature").await.expect(200);
     assert_eq!(featured["flags"], json!(["featured"]));
     assert_eq!(undo(&origin, &featured).await.expect(200)["flags"], json!([]));
-    origin.set_flag(&owner(), "PUT", id(&comments[0]), "pin").await;
+    // A pin by the subject's owner is no moderator's decision.
+    let pin = async |by: &TestMember, method: &str| origin.set_flag(by, method, id(&comments[0]), "pin").await;
+    assert_eq!(pin(&owner(), "PUT").await.expect(403)["code"], "forbidden");
+    origin.put_subject(&moderator(), SUBJECT, &json!({"owner_id": owner().id.to_string()})).await.expect(200);
+    for (by, method) in [(&owner(), "PUT"), (&owner(), "DELETE"), (&moderator(), "PUT"), (&moderator(), "DELETE")] {
+        pin(by, method).await.expect(200);
+    }
+    let removed = origin.post(&bob(), SUBJECT, "removed").await;
+    origin.delete(&moderator(), &removed).await;
     origin.put_subject(&moderator(), SUBJECT, &json!({"title": "T", "state": "closed"})).await.expect(200);
 
     let log = read(&origin, "/v1/admin/audit?limit=100").await;
     let entries = log["data"].as_array().unwrap();
     let mut actions: Vec<_> = entries.iter().map(|entry| entry["action"].as_str().unwrap()).collect();
     actions.sort_unstable();
-    assert_eq!(actions, ["feature", "hide", "hide", "subject", "undo", "undo"], "{log}");
+    let expected = ["delete", "feature", "hide", "hide", "pin", "subject", "subject", "undo", "undo", "unpin"];
+    assert_eq!(actions, expected, "{log}");
     assert!(entries.is_sorted_by_key(|entry| std::cmp::Reverse(entry["at"].as_u64())), "newest first");
     let entry = entries.iter().find(|entry| entry["action"] == "subject").unwrap();
     assert_eq!(entry["target"], json!({"kind": "subject", "id": SUBJECT}));

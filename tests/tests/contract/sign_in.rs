@@ -165,7 +165,7 @@ async fn link_of_a_mail_signs_in_once_and_its_reader_writes_under_a_chosen_name(
 
     let profile = json!({
         "id": member.id, "name": "", "avatar": null, "level": 0, "role": "member", "guest": false,
-        "email": "ann@example.com", "notify": "each", "language": null,
+        "email": "ann@example.com", "notify": "each", "language": "en",
     });
     assert_eq!(me(origin, &member).await.expect(200), profile);
     let refused = origin.try_post(&member, SUBJECT, &json!({"content": "hello"})).await;
@@ -185,6 +185,7 @@ async fn link_of_a_mail_signs_in_once_and_its_reader_writes_under_a_chosen_name(
     assert_eq!((&root["author"]["id"], &root["author"]["guest"]), (&json!(member.id), &json!(false)));
     let other = bed.sign_in("bo@example.com").await;
     assert_ne!(other.member.id, member.id);
+    assert_eq!(me(origin, &again).await.expect(200)["language"], "zh-CN", "what was chosen stays");
 }
 
 #[tokio::test(flavor = "multi_thread")]

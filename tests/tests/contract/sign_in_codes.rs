@@ -1,4 +1,5 @@
-//! The sessions of pages: a code from a window or a mail, exchanged once; and the sites that may have one.
+//! The sessions of pages: a code from a window or a mail, exchanged once; the sites that may have one; and what a
+//! sign-in leaves behind.
 
 use std::time::Duration;
 
@@ -112,4 +113,17 @@ async fn rule_for_every_site_names_none_that_gets_a_token() {
     .await;
     assert_eq!(request_mail(&origin, "ann@example.com", FOREIGN).await.status, 403);
     assert_eq!(request_mail(&origin, "ann@example.com", SITE).await.status, 202);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mails_are_in_the_language_of_the_browser_that_signed_in() {
+    let bed = MailBed::start().await;
+    request_mail(&bed.origin, "lin@example.com", SITE).await.expect(202);
+    let link = bed.mailbox.mail(0).await.link().to_owned();
+    let path = &link[link.find("/v1/").unwrap()..];
+    let press = bed.origin.request(&format!("POST {path}")).header("origin", bed.origin.base());
+    let page = press.header("accept-language", "zh-TW, en;q=0.8").send().await;
+    assert!(page.text.contains("登录成功"), "{}", page.text);
+    let SignedIn { member, .. } = SignedIn::of(&page);
+    assert_eq!(me(&bed.origin, &member).await.expect(200)["language"], "zh");
 }

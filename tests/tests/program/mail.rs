@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use gailou_tests::{GailouProcess, ReceivedMail, SmtpReceiver, ann, gailou_command, poll_until};
+use gailou_tests::{GailouProcess, ReceivedMail, SmtpReceiver, admin, ann, gailou_command, poll_until};
+use serde_json::json;
 
 /// A server on this data that mails its owner.
 async fn start(data: &Path, mails: &SmtpReceiver) -> GailouProcess {
@@ -48,4 +49,17 @@ async fn kill_between_sending_and_noting_sends_the_same_mail_again_and_no_other(
     assert!(later.iter().any(is_new), "the mail after the restart is missing");
     let is_known = |mail: &ReceivedMail| is_new(mail) || mail.header("Message-ID") == last.header("Message-ID");
     assert!(later.len() <= 2 && later.iter().all(is_known), "{later:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn owner_is_mailed_of_what_waits_for_a_decision() {
+    let folder = tempfile::tempdir().unwrap();
+    let mails = SmtpReceiver::start().await;
+    let server = start(folder.path(), &mails).await;
+    let words = json!({"data": [{"term": "casino", "category": "ad", "action": "review"}]});
+    server.request("PUT /v1/admin/words").by(&admin()).json(&words).send().await.expect(200);
+    server.try_post(&ann(), "article/mail", &json!({"content": "a casino"})).await.expect(202);
+    let mail = mails.wait_for(1).await.remove(0);
+    assert_eq!(mail.to, "owner@example.com");
+    assert!(mail.text.contains("waits for a decision") && mail.text.contains("a casino"), "{}", mail.text);
 }

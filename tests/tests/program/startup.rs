@@ -7,7 +7,7 @@ use std::path::Path;
 use axum::Router;
 use axum::http::header::DATE;
 use axum::routing::{get, post};
-use gailou_tests::{GailouProcess, TestMember, ann, gailou_command, id, run_command};
+use gailou_tests::{GailouProcess, SmtpReceiver, TestMember, admin, ann, gailou_command, id, run_command};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -202,6 +202,9 @@ async fn loaded_terms_are_effective_at_once_and_survive_a_kill() {
     server.post(&ann, "post/1", "badword 兼职").await;
     let output = run_on(&data, &["words", "load", &terms]).await;
     assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let log = server.request("GET /v1/admin/audit?action=words").by(&admin()).send().await.expect(200);
+    let [entry] = log["data"].as_array().unwrap().as_slice() else { panic!("one entry: {log}") };
+    assert_eq!((&entry["before"], &entry["after"]), (&json!({"version": 0}), &json!({"count": 2})));
     assert_eq!(
         server.try_post(&ann, "post/1", &json!({"content": "badword"})).await.expect(422)["code"],
         "content_rejected"
@@ -272,6 +275,73 @@ async fn site_that_may_not_write_is_in_the_log_and_in_the_doctors_table() {
     assert!(row.starts_with("warning sites ") && row.contains("https://other.example (2 times)"), "{row}");
     let lines = std::fs::read_to_string(&log).unwrap();
     assert_eq!(lines.matches("Refused a page of https://other.example").count(), 1, "{lines}");
+}
+
+/// The rows of a table of `gailou doctor` that begin so, each with single spaces.
+async fn doctor_rows(data: &Path, variables: &[(&str, &str)], what: &str) -> Vec<String> {
+    let mut command = command_on(data, &["doctor"]);
+    command.envs(variables.iter().copied());
+    let output = run_command(command).await;
+    assert_eq!(output.code, Some(0), "{} {}", output.stdout, output.stderr);
+    let rows = output.stdout.lines().map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "));
+    rows.filter(|row| row.split_once(' ').is_some_and(|(_, row)| row.starts_with(what))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_says_whether_mails_go_out_and_what_is_plain() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    drop(GailouProcess::start(&data).await);
+    let disk = doctor_rows(&data, &[], "disk").await;
+    assert!(disk.len() == 1 && disk[0].ends_with(" MiB free"), "{disk:?}");
+    let [none] = &doctor_rows(&data, &[], "mail").await[..] else { panic!("one row") };
+    assert_eq!(none, "ok mail none: mail.url is not set; no mail is sent");
+    assert_eq!(doctor_rows(&data, &[], "public").await, ["ok public address none: this machine alone reads here"]);
+
+    let mailbox = SmtpReceiver::start().await;
+    let url = mailbox.url();
+    let mails = [("GAILOU_MAIL__URL", url.as_str())];
+    let row = &doctor_rows(&data, &mails, "mail").await[0];
+    assert!(row.starts_with("warning mail the mail server takes mails, but members are mailed nothing"), "{row}");
+    let row = &doctor_rows(&data, &mails, "public").await[0];
+    assert!(row.starts_with("warning public address set GAILOU_PUBLIC_URL"), "{row}");
+    let named = [mails[0], ("GAILOU_PUBLIC_URL", "https://comments.example.invalid")];
+    assert_eq!(doctor_rows(&data, &named, "mail").await, ["ok mail the mail server takes mails"]);
+    let plain = [mails[0], ("GAILOU_PUBLIC_URL", "http://comments.example.invalid")];
+    let row = &doctor_rows(&data, &plain, "public").await[0];
+    assert!(row.starts_with("warning public address http://comments.example.invalid is plain"), "{row}");
+    drop(mailbox);
+    let row = &doctor_rows(&data, &named, "mail").await[0];
+    assert!(row.starts_with("warning mail the mail server: "), "{row}");
+
+    let open = [
+        ("GAILOU_MAIL__URL", "smtp://mail.example.invalid:25?tls=opportunistic"),
+        ("GAILOU_WEBHOOKS__ALLOW_PRIVATE", "true"),
+    ];
+    let rows = doctor_rows(&data, &open, "connections").await;
+    assert!(rows[0].starts_with("warning connections mail.url allows mails without encryption"), "{rows:?}");
+    assert!(rows[1].starts_with("warning connections webhooks.allow_private is on"), "{rows:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn program_serves_demo_element_console_and_documents_and_the_demo_can_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let status_of = async |server: &GailouProcess, path: &str| server.get(path).await.status;
+    let server = GailouProcess::start(&directory.path().join("with")).await;
+    for path in ["/", "/demo.js", "/gailou.js", "/gailou/element.js", "/console", "/docs", "/docs/accounts"] {
+        assert_eq!(status_of(&server, path).await, 200, "{path}");
+    }
+    assert_eq!(status_of(&server, "/docs/nothing").await, 404);
+    let data = directory.path().join("without");
+    let mut command = command_on(&data, &["--bind", "127.0.0.1:0"]);
+    command.env("GAILOU_DEMO", "false");
+    let server = GailouProcess::spawn(command).await;
+    for path in ["/", "/index", "/index.html", "/demo.js", "/demo.css"] {
+        assert_eq!(status_of(&server, path).await, 404, "{path}");
+    }
+    for path in ["/gailou.js", "/console", "/docs", "/openapi.json"] {
+        assert_eq!(status_of(&server, path).await, 200, "{path}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -128,6 +128,11 @@ export class ConsoleClient {
     return this.#readOn('/v1/admin/comments', { ...filter, cursor });
   }
 
+  /** Pins a comment to its subject, or removes the pin. */
+  pin(id: string, isPinned: boolean): Promise<Comment> {
+    return this.#send(isPinned ? 'PUT' : 'DELETE', `/v1/comments/${id}/pin`);
+  }
+
   subjects(filter: {
     q: string | null;
     state: string | null;

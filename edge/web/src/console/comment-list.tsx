@@ -2,8 +2,9 @@
 
 import { useRef, useState } from 'preact/hooks';
 import { safeHtml } from '../dom/safe-html.ts';
+import { CommentDetails } from './comment-details.tsx';
 import { useCommentDialogs } from './comment-dialogs.tsx';
-import { decided, decisionsFor } from './decisions.ts';
+import { canPin, decided, decisionsFor, isPinned } from './decisions.ts';
 import { useKeys } from './keys.ts';
 import { CommentHtml, Pictures, StateTag, useConsole } from './parts.tsx';
 import { memberHref, threadHref } from './route.ts';
@@ -42,6 +43,23 @@ function useDecide(onChange: (comment: FoundComment) => void) {
   };
 }
 
+/** Pins a comment to its subject, or removes the pin; the opposite takes it back. */
+function usePin(onChange: (comment: FoundComment) => void) {
+  const { client, text, offerUndo } = useConsole();
+  return (comment: FoundComment) => {
+    const set = async (isWanted: boolean) => {
+      onChange({ ...comment, ...(await client.pin(comment.id, isWanted)) });
+    };
+    const wanted = !isPinned(comment);
+    const label = wanted ? text.pin : text.unpin;
+    const pin = async () => {
+      await set(wanted);
+      return () => set(!wanted);
+    };
+    offerUndo(text.decidedOne(label, comment.author?.name ?? ''), pin());
+  };
+}
+
 export function CommentList({
   comments,
   onChange,
@@ -55,6 +73,7 @@ export function CommentList({
   );
   const current = comments[place] ?? null;
   const decide = useDecide(onChange);
+  const pin = usePin(onChange);
   const dialogs = useCommentDialogs(current, onMemberChanged);
   const list = useRef<HTMLOListElement>(null);
 
@@ -69,6 +88,7 @@ export function CommentList({
   const act = (key: string): boolean => {
     const decision = current && decisionsFor(current).find((one) => one.key === key);
     if (decision) decide(current, decision.action);
+    else if (key === 'p' && current && canPin(current)) pin(current);
     else if (key === 'j') step(1);
     else if (key === 'k') step(-1);
     else return dialogs.openByKey(key);
@@ -125,6 +145,7 @@ function Card({
         )}
         <StateTag comment={comment} />
         {flags.includes('featured') && <span class="tag">{text.featured}</span>}
+        {isPinned(comment) && <span class="tag">{text.pinned}</span>}
         <small>
           <time dateTime={new Date(created_at).toISOString()}>
             {timeFormat(language).format(created_at)}
@@ -150,6 +171,7 @@ function Card({
           </button>
         )}
       </p>
+      {isCurrent && <CommentDetails comment={comment} hasReports={true} />}
       {isCurrent && <CardActions comment={comment} onKey={onKey} />}
     </li>
   );
@@ -170,6 +192,7 @@ function CardActions({ comment, onKey }: { comment: FoundComment; onKey: (key: s
   return (
     <div class="buttons" role="toolbar" aria-label={text.action}>
       {decisionsFor(comment).map(({ action, key, look }) => button(key, text[action], look))}
+      {canPin(comment) && button('p', isPinned(comment) ? text.unpin : text.pin)}
       {comment.author && button('m', text.mute)}
       {button('w', text.addWord)}
     </div>

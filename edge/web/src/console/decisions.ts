@@ -39,6 +39,11 @@ export function decisionsFor({ state, flags }: Pick<Comment, 'state' | 'flags'>)
   return allowed.map((one) => (one.action === 'feature' && isFeatured ? UNFEATURE : one));
 }
 
+export const isPinned = ({ flags }: Pick<Comment, 'flags'>): boolean => flags.includes('pinned');
+
+/** Whether it can be pinned to its subject, or its pin removed: readers must see it. */
+export const canPin = ({ state }: Pick<Comment, 'state'>): boolean => state === 'published';
+
 /** What a decision makes of a comment, until the server has answered. */
 export function decided(comment: Comment, action: Decision): Comment {
   const others = comment.flags.filter((flag) => flag !== 'featured');

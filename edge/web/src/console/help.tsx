@@ -14,6 +14,7 @@ export function Help({ onClose }: { onClose: () => void }) {
     [['H'], text.hide],
     [['D'], text.delete],
     [['F'], text.feature],
+    [['P'], text.keyPin],
     [['X'], text.mark],
     [['Shift', 'J'], text.keyMarkOn],
     [['M'], text.keyMute],

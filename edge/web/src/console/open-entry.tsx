@@ -1,12 +1,13 @@
-/** The comment that is open: what it stands on, why it is here, its reports and earlier texts. */
+/** The comment that is open: what it stands on, and why it is here. */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Comment } from '../api/wire.ts';
 import { type Frame as FloorFrame, framesOf, isGap, rowsOf } from '../building/frames.ts';
-import { CommentHtml, Pictures, Problem, useConsole, useNow } from './parts.tsx';
+import { CommentDetails } from './comment-details.tsx';
+import { CommentHtml, Pictures, useConsole } from './parts.tsx';
 import { listHref, memberHref, threadHref } from './route.ts';
-import { ago, type ConsoleText } from './text.ts';
-import type { FormerText, QueueEntry, Report, ReviewReason } from './wire.ts';
+import type { ConsoleText } from './text.ts';
+import type { QueueEntry, ReviewReason } from './wire.ts';
 
 /** A lease ends after a minute. */
 const LEASE_RENEWAL_MS = 30_000;
@@ -76,7 +77,7 @@ export function OpenEntry({ entry }: { entry: QueueEntry }) {
           </p>
         </>
       )}
-      <Details comment={comment} hasReports={why.some(({ kind }) => kind === 'report')} />
+      <CommentDetails comment={comment} hasReports={why.some(({ kind }) => kind === 'report')} />
     </article>
   );
 }
@@ -113,61 +114,6 @@ function Frame({ frame }: { frame: FloorFrame<Comment> }) {
       )}
     </div>
   );
-}
-
-/** Reports and earlier texts, loaded when they are opened. */
-function Details({ comment, hasReports }: { comment: Comment; hasReports: boolean }) {
-  const { client, text } = useConsole();
-  const now = useNow();
-  const reports = useOpened<Report>(() => client.reports(comment.id));
-  const history = useOpened<FormerText>(() => client.history(comment.id));
-  return (
-    <>
-      {hasReports && (
-        <details onToggle={reports.load}>
-          <summary>{text.reports}</summary>
-          {reports.problem ? <Problem problem={reports.problem} /> : null}
-          <ul>
-            {reports.items.map(({ member, reason, note, at }) => (
-              <li key={member.id}>
-                <a href={memberHref(member.id)} dir="auto">
-                  {member.name || member.id}
-                </a>{' '}
-                · {text.report(reason, 1)} · {ago(text, at, now)}
-                {note && <p dir="auto">{note}</p>}
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-      {comment.edited_at !== null && (
-        <details onToggle={history.load}>
-          <summary>{text.history}</summary>
-          {history.problem ? <Problem problem={history.problem} /> : null}
-          <ol>
-            {history.items.map(({ content, replaced_at }) => (
-              <li key={replaced_at} class="plain" dir="auto">
-                {content}
-              </li>
-            ))}
-          </ol>
-        </details>
-      )}
-    </>
-  );
-}
-
-/** A list that is loaded the first time it is opened. */
-function useOpened<Item>(read: () => Promise<{ data: Item[] }>) {
-  const [items, setItems] = useState<Item[]>([]);
-  const [problem, setProblem] = useState<unknown>(null);
-  const isLoaded = useRef(false);
-  const load = () => {
-    if (isLoaded.current) return;
-    isLoaded.current = true;
-    read().then(({ data }) => setItems(data), setProblem);
-  };
-  return { items, problem, load };
 }
 
 /** Takes the comment for this moderator while it is open. Returns the name of another one who has it. */

@@ -61,3 +61,14 @@ test('shift marks the open entry and goes on', () => {
   assert.equal(moveByKey(EMPTY, 'x', false)?.marked.size, 0);
   assert.equal(moveByKey(EMPTY, 'q', false), null);
 });
+
+test('what another moderator has is opened last', () => {
+  const leased = (id: string, holder: string) =>
+    ({ comment: { id }, leased_by: { id: holder, name: 'X' } }) as QueueEntry;
+  const entries = [leased('a', '2'), leased('b', '1'), leased('c', '2'), entry('d')];
+  const state = addPage({ ...EMPTY, reader: '1' }, { ...page(), data: entries, count: 4 });
+  assert.equal(state.current, 'b');
+  const second = take(state, ['b']).state;
+  assert.equal(second.current, 'd');
+  assert.equal(take(second, ['d']).state.current, 'c');
+});

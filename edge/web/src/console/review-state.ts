@@ -11,6 +11,8 @@ export interface ReviewState {
   next: string | null;
   /** How many wait in this part of the queue. */
   count: number;
+  /** The moderator's own id: what another one has is opened last. */
+  reader: string | null;
 }
 
 export const EMPTY: ReviewState = {
@@ -19,6 +21,7 @@ export const EMPTY: ReviewState = {
   marked: new Set(),
   next: null,
   count: 0,
+  reader: null,
 };
 
 export interface TakenEntry {
@@ -29,6 +32,10 @@ export interface TakenEntry {
 
 const idOf = (entry: QueueEntry) => entry.comment.id;
 
+/** Whether no other moderator had it when it was read. */
+const isFree = ({ reader }: ReviewState, { leased_by: holder }: QueueEntry): boolean =>
+  !holder || holder.id === reader;
+
 /** A page more; an entry that is there already, or that was `decided` here, is left out. */
 export function addPage(
   state: ReviewState,
@@ -37,7 +44,8 @@ export function addPage(
 ): ReviewState {
   const known = new Set([...state.entries.map(idOf), ...decided]);
   const entries = [...state.entries, ...page.data.filter((entry) => !known.has(idOf(entry)))];
-  const current = state.current ?? entries[0]?.comment.id ?? null;
+  const first = entries.find((entry) => isFree(state, entry)) ?? entries[0];
+  const current = state.current ?? first?.comment.id ?? null;
   return { ...state, entries, current, next: page.page.next, count: page.count };
 }
 
@@ -88,7 +96,7 @@ export function chosen(state: ReviewState): string[] {
   return state.current ? [state.current] : [];
 }
 
-/** Takes entries out, and opens the next one that stays. */
+/** Takes entries out, and opens the next one that stays and that no other moderator has. */
 export function take(
   state: ReviewState,
   ids: readonly string[],
@@ -100,7 +108,11 @@ export function take(
   const entries = state.entries.filter((entry) => !gone.has(idOf(entry)));
   const from = state.entries.findIndex((entry) => idOf(entry) === state.current);
   const isAfter = (entry: QueueEntry) => state.entries.indexOf(entry) >= from;
-  const following = entries.find(isAfter) ?? entries.at(-1);
+  const following =
+    entries.find((entry) => isAfter(entry) && isFree(state, entry)) ??
+    entries.findLast((entry) => isFree(state, entry)) ??
+    entries.find(isAfter) ??
+    entries.at(-1);
   const marked = new Set([...state.marked].filter((id) => !gone.has(id)));
   const count = Math.max(0, state.count - taken.length);
   return {

@@ -32,7 +32,7 @@ const DWELL_MS = 400;
 
 /** The queue with what can be done in it. */
 function useQueue(kind: QueuePart) {
-  const { client, say, text, countAgain, offerUndo } = useConsole();
+  const { client, session, say, text, countAgain, offerUndo } = useConsole();
   const [state, setState] = useState<ReviewState>(EMPTY);
   const [isLoading, setLoading] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
@@ -44,14 +44,16 @@ function useQueue(kind: QueuePart) {
       setProblem(null);
       try {
         const page = await client.queue(kind, cursor);
-        setState((before) => addPage(cursor ? before : EMPTY, page, gone.current));
+        setState((before) =>
+          addPage(cursor ? before : { ...EMPTY, reader: session.id }, page, gone.current),
+        );
       } catch (error) {
         setProblem(error);
       } finally {
         setLoading(false);
       }
     },
-    [client, kind],
+    [client, kind, session.id],
   );
 
   const reload = useCallback(() => {

@@ -18,6 +18,7 @@ const SETTING_NAMES: Names = {
   'names.reserved': ['Names that no guest may take', '游客不能使用的名字'],
   'rules.guests': ['Guests', '游客'],
   'rules.hold_first_guest_comment': ['The first comment of a guest waits', '游客首评待审'],
+  'rules.min_level': ['Least level to post', '发表所需的最低等级'],
   'rules.max_links': ['Most links; a text with more waits', '链接上限，超出待审'],
   'rules.close_after_days': ['Days until a thread takes no comments', '多少天后关闭评论'],
   'rules.report_threshold': ['Reports that take a comment out', '举报多少次后下架'],

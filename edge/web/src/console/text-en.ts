@@ -171,6 +171,10 @@ export const en = {
     deleted: 'deleted',
   },
   featured: 'featured',
+  pinned: 'pinned',
+  pin: 'Pin',
+  unpin: 'Unpin',
+  keyPin: 'Pin, or take the pin away, in a list of comments',
   decidedOne: (action: string, name: string) => (name ? `${action}: ${name}` : action),
 
   find: 'Search',

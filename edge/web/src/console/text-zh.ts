@@ -168,6 +168,10 @@ export const zh: ConsoleText = {
     deleted: '已删除',
   },
   featured: '精选',
+  pinned: '置顶',
+  pin: '置顶',
+  unpin: '取消置顶',
+  keyPin: '在评论列表中置顶或取消置顶',
   decidedOne: (action, name) => (name ? `已${action}：${name}` : `已${action}`),
 
   find: '搜索',

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gailou_shared::http_headers::matches_etag;
@@ -19,6 +19,7 @@ use rust_embed::RustEmbed;
 
 use self::header_rules::HeaderRules;
 use crate::http::problem::Refusal;
+use crate::http::state::HttpState;
 
 /// The files of the built page by their path; there are none before `npm run build` has run.
 #[derive(RustEmbed)]
@@ -28,6 +29,8 @@ struct WebFiles;
 
 /// Bytes of the digest in an entity tag: 128 bits.
 const ETAG_DIGEST_BYTES: usize = 16;
+/// The files of the demo page alone.
+const DEMO_FILES: [&str; 3] = ["index.html", "demo.js", "demo.css"];
 /// The file that holds the header rules. It is not served.
 const HEADER_RULES_FILE: &str = "_headers";
 
@@ -37,9 +40,12 @@ static HEADER_RULES: LazyLock<HeaderRules> = LazyLock::new(|| {
 });
 
 /// Answers a request that no route takes: a file of the page, or the refusal that says why not.
-pub(super) async fn serve(request: Request) -> Response {
+pub(super) async fn serve(State(state): State<HttpState>, request: Request) -> Response {
     let path = request.uri().path();
-    let Some(file) = find(path) else { return not_found(path).into_response() };
+    let Some(file) = find(path).filter(|file| state.app.config.demo || !DEMO_FILES.contains(&file.name.as_str()))
+    else {
+        return not_found(path, state.app.config.demo).into_response();
+    };
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Refusal::new(Code::MethodNotAllowed, "this address does not take this method").into_response();
     }
@@ -48,6 +54,8 @@ pub(super) async fn serve(request: Request) -> Response {
 
 /// A file as it is sent.
 struct WebFile {
+    /// Its path in the folder of the page.
+    name: String,
     body: Cow<'static, [u8]>,
     content_type: &'static str,
     /// A digest of the content, in quotes.
@@ -66,11 +74,11 @@ fn find(path: &str) -> Option<WebFile> {
     let (name, file) = WebFiles::get(name).map(|file| (name.to_owned(), file)).or_else(page)?;
     let digest = hex::encode(&file.metadata.sha256_hash()[..ETAG_DIGEST_BYTES]);
     let etag = HeaderValue::try_from(format!("\"{digest}\"")).ok()?;
-    Some(WebFile { body: file.data, content_type: content_type(&name), etag })
+    Some(WebFile { body: file.data, content_type: content_type(&name), etag, name })
 }
 
-fn not_found(path: &str) -> Refusal {
-    let detail = if path == "/" {
+fn not_found(path: &str, has_demo: bool) -> Refusal {
+    let detail = if path == "/" && has_demo {
         "this program was built without the page: run `npm ci` and `npm run build`, then build it again"
     } else {
         "there is nothing at this address"
@@ -116,6 +124,7 @@ mod tests {
 
     fn page() -> WebFile {
         WebFile {
+            name: "index.html".into(),
             body: b"<p>"[..].into(),
             content_type: content_type("index.html"),
             etag: HeaderValue::from_static("\"1\""),

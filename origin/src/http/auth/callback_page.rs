@@ -3,10 +3,11 @@
 //! Promise: the token is handed to the opener at the site that the visit began for, and to no other: a browser delivers
 //! the message to a page of that origin alone. Nothing runs in the page but its own script.
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gailou_shared::page_language::ReaderLanguage;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::json;
 
@@ -17,24 +18,10 @@ use crate::service::sign_in::SignedIn;
 const PAGE_STYLE: &str = "body{font:1rem/1.5 system-ui,sans-serif;max-width:28rem;margin:15vh auto;padding:0 1rem}\
      :root{color-scheme:light dark}";
 
-/// The language of the page: the first one of the browser's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PageLanguage {
-    English,
-    Chinese,
-}
-
-impl PageLanguage {
-    pub(super) fn of(headers: &HeaderMap) -> Self {
-        let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        if accepted.trim_start().to_ascii_lowercase().starts_with("zh") { Self::Chinese } else { Self::English }
-    }
-
-    fn choose(self, english: &'static str, chinese: &'static str) -> &'static str {
-        match self {
-            Self::English => english,
-            Self::Chinese => chinese,
-        }
+const fn choose(language: ReaderLanguage, english: &'static str, chinese: &'static str) -> &'static str {
+    match language {
+        ReaderLanguage::English => english,
+        ReaderLanguage::Chinese => chinese,
     }
 }
 
@@ -50,18 +37,18 @@ pub(super) enum SignInFailure {
 }
 
 /// The page that a mailed link leads to: its button opens the link.
-pub(super) fn question(email: &EmailAddress, site: &str, language: PageLanguage) -> Response {
+pub(super) fn question(email: &EmailAddress, site: &str, language: ReaderLanguage) -> Response {
     let body = html! {
-        h1 { (language.choose("Sign in", "登录")) }
-        p { (language.choose("To comment on", "评论网站")) " " strong { (site) } " " (language.choose("as", "，身份为")) " " strong { (email) } }
-        form method="post" { button { (language.choose("Sign in", "登录")) } }
-        p { (language.choose("If you have not asked for it, close this page.", "如果不是您本人操作，请关闭本页。")) }
+        h1 { (choose(language, "Sign in", "登录")) }
+        p { (choose(language, "To comment on", "评论网站")) " " strong { (site) } " " (choose(language, "as", "，身份为")) " " strong { (email) } }
+        form method="post" { button { (choose(language, "Sign in", "登录")) } }
+        p { (choose(language, "If you have not asked for it, close this page.", "如果不是您本人操作，请关闭本页。")) }
     };
     page(StatusCode::OK, language, &body, None)
 }
 
 /// The page of who is signed in, for a page of this site.
-pub(super) fn success(signed_in: &SignedIn, site: &str, code: &str, language: PageLanguage) -> Response {
+pub(super) fn success(signed_in: &SignedIn, site: &str, code: &str, language: ReaderLanguage) -> Response {
     let SignedIn { session, page: asking, .. } = signed_in;
     let message = json!({
         "type": "gailou:signed-in", "token": session.token, "expires_at": session.expires_at, "code": code,
@@ -75,30 +62,33 @@ pub(super) fn success(signed_in: &SignedIn, site: &str, code: &str, language: Pa
         way_back.is_some(),
     );
     let body = html! {
-        h1 { (language.choose("You are signed in", "登录成功")) }
-        p { a href=(site) { (language.choose("Go back to", "返回")) " " (site) } }
+        h1 { (choose(language, "You are signed in", "登录成功")) }
+        p { a href=(site) { (choose(language, "Go back to", "返回")) " " (site) } }
     };
     page(StatusCode::OK, language, &body, Some(&script))
 }
 
 /// The page of who is not.
-pub(super) fn failure(outcome: SignInFailure, language: PageLanguage) -> Response {
+pub(super) fn failure(outcome: SignInFailure, language: ReaderLanguage) -> Response {
     let text = match outcome {
-        SignInFailure::Over => language.choose(
+        SignInFailure::Over => choose(
+            language,
             "This link was used already, or it is too old. Go back to the page where you wanted to comment, and sign in again.",
             "链接已经用过或已过期。请回到您要评论的页面，重新登录。",
         ),
-        SignInFailure::NotConfirmed => language.choose(
+        SignInFailure::NotConfirmed => choose(
+            language,
             "The provider has not confirmed who you are. Go back to the page where you wanted to comment, and try again.",
             "登录服务未能确认您的身份。请回到您要评论的页面，再试一次。",
         ),
-        SignInFailure::SiteNotAllowed => language.choose(
+        SignInFailure::SiteNotAllowed => choose(
+            language,
             "The site that you come from may not take comments here. Its owner can allow it.",
             "您来自的网站未被允许在此评论，请联系网站管理员。",
         ),
     };
     let body = html! {
-        h1 { (language.choose("You are not signed in", "未能登录")) }
+        h1 { (choose(language, "You are not signed in", "未能登录")) }
         p { (text) }
     };
     page(StatusCode::BAD_REQUEST, language, &body, None)
@@ -110,11 +100,11 @@ fn script_json(value: &serde_json::Value) -> String {
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-fn page(status: StatusCode, language: PageLanguage, body: &Markup, script: Option<&str>) -> Response {
+fn page(status: StatusCode, language: ReaderLanguage, body: &Markup, script: Option<&str>) -> Response {
     let nonce = STANDARD.encode(rand::random::<[u8; 16]>());
     let document = html! {
         (DOCTYPE)
-        html lang=(language.choose("en", "zh")) {
+        html lang=(language.name()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -151,17 +141,5 @@ mod tests {
         let text = script_json(&json!({"name": "</script><script>alert(1)</script>\u{2028}"}));
         assert!(!text.contains('<') && !text.contains('\u{2028}'), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap()["name"].as_str().unwrap().len(), 34 + 3);
-    }
-
-    #[test]
-    fn language_is_the_first_that_the_browser_has() {
-        let check = |accepted: &'static str, expected: PageLanguage| {
-            let headers = [(header::ACCEPT_LANGUAGE, HeaderValue::from_static(accepted))].into_iter().collect();
-            assert_eq!(PageLanguage::of(&headers), expected, "{accepted}");
-        };
-        check("zh-CN,zh;q=0.9,en;q=0.8", PageLanguage::Chinese);
-        check("ZH", PageLanguage::Chinese);
-        check("en-GB,zh;q=0.5", PageLanguage::English);
-        assert_eq!(PageLanguage::of(&HeaderMap::new()), PageLanguage::English);
     }
 }

@@ -18,18 +18,19 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use gailou_shared::content::parse_object;
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::wire::{Code, FieldError, SignInProviders};
 use serde_json::Value;
 
 use crate::domain::email_address::EmailAddress;
-use crate::http::auth::callback_page::{PageLanguage, SignInFailure};
+use crate::http::auth::callback_page::SignInFailure;
 use crate::http::cached_page::PRIVATE_CACHING;
 use crate::http::extract::{CountedRead, JsonBody, QueryParameters, RequestClient, UnreadBody};
 use crate::http::middleware::is_own_page;
 use crate::http::openapi::bodies::MailedLinkRequest;
 use crate::http::openapi::responses::{BodyRefusals, NotFound, PublicRefusals};
 use crate::http::problem::Refusal;
-use crate::service::sign_in::{self, ADMIN_PROVIDER, EMAIL_PROVIDER, LinkLanguage, MailedLink, SignedIn};
+use crate::service::sign_in::{self, ADMIN_PROVIDER, EMAIL_PROVIDER, MailedLink, SignedIn};
 use crate::service::{ServiceError, ServiceResult};
 use crate::state::AppState;
 
@@ -118,7 +119,7 @@ pub(super) async fn come_back(
     if method == Method::HEAD {
         return Ok(private_headers().into_response());
     }
-    let language = PageLanguage::of(&headers);
+    let language = language_of(&headers);
     let secret = query.get("token").unwrap_or_default();
     let signed_in = match provider.as_str() {
         EMAIL_PROVIDER => {
@@ -127,8 +128,8 @@ pub(super) async fn come_back(
                 None => callback_page::failure(SignInFailure::Over, language),
             });
         }
-        ADMIN_PROVIDER => open_link(&app, ADMIN_PROVIDER, secret).await,
-        provider => end_visit(&app, provider, &query, &headers).await,
+        ADMIN_PROVIDER => open_link(&app, ADMIN_PROVIDER, secret, language).await,
+        provider => end_visit(&app, provider, &query, &headers, language).await,
     };
     show_outcome(&app, signed_in, language)
 }
@@ -161,26 +162,31 @@ pub(super) async fn open_mailed_link(
     _: UnreadBody,
 ) -> Result<Response, Refusal> {
     app.rate_limits.count_session(client.network).await?;
-    let language = PageLanguage::of(&headers);
+    let language = language_of(&headers);
     // A page of a stranger would sign its readers in as the stranger.
     let site = headers.get(header::ORIGIN).and_then(|site| site.to_str().ok());
     let is_own = site.is_none_or(|site| is_own_page(site, &uri, &headers) || site == app.sign_in.public_url());
     if provider != EMAIL_PROVIDER || !is_own {
         return Ok(callback_page::failure(SignInFailure::Over, language));
     }
-    let opened = open_link(&app, EMAIL_PROVIDER, query.get("token").unwrap_or_default()).await;
+    let opened = open_link(&app, EMAIL_PROVIDER, query.get("token").unwrap_or_default(), language).await;
     show_outcome(&app, opened, language)
 }
 
-async fn open_link(app: &AppState, provider: &str, secret: &str) -> ServiceResult<SignedIn> {
-    sign_in::open_link(app, provider, secret).await?.ok_or(ServiceError::VisitOver)
+fn language_of(headers: &HeaderMap) -> ReaderLanguage {
+    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    ReaderLanguage::preferred(accepted.unwrap_or_default())
+}
+
+async fn open_link(app: &AppState, provider: &str, secret: &str, language: ReaderLanguage) -> ServiceResult<SignedIn> {
+    sign_in::open_link(app, provider, secret, language).await?.ok_or(ServiceError::VisitOver)
 }
 
 /// The page of who has signed in, or of who has not.
 fn show_outcome(
     app: &AppState,
     signed_in: ServiceResult<SignedIn>,
-    language: PageLanguage,
+    language: ReaderLanguage,
 ) -> Result<Response, Refusal> {
     let signed_in = match signed_in {
         Ok(signed_in) => signed_in,
@@ -209,13 +215,14 @@ async fn end_visit(
     provider: &str,
     query: &QueryParameters,
     headers: &HeaderMap,
+    language: ReaderLanguage,
 ) -> ServiceResult<SignedIn> {
     let visit = cookies::read(headers, cookies::VISIT_COOKIE).unwrap_or_default();
     // Who has changed their mind comes back with an error.
     let (Some(code), Some(state)) = (query.get("code"), query.get("state")) else {
         return Err(ServiceError::VisitOver);
     };
-    sign_in::end_visit(app, provider, visit, state, code.to_owned()).await
+    sign_in::end_visit(app, provider, visit, (state, code.to_owned()), language).await
 }
 
 /// Have a link mailed that signs in.
@@ -257,10 +264,7 @@ pub(super) async fn mail_link(
     let (Some(email), Some(site)) = (email, site) else {
         return Err(Refusal::fields(wrong.into_iter().flatten().collect()));
     };
-    let language = match PageLanguage::of(&headers) {
-        PageLanguage::English => LinkLanguage::English,
-        PageLanguage::Chinese => LinkLanguage::Chinese,
-    };
+    let language = language_of(&headers);
     let (page, state) = (text("page").map(str::to_owned), text("state").map(str::to_owned));
     let link = MailedLink { email, site: site.to_owned(), page, state, language };
     sign_in::request_mail(&app, client.network, link).await?;

@@ -240,7 +240,7 @@ async fn check_may_post(app: &AppState, member: &Member, key: &SubjectKey) -> Se
             return Err(ServiceError::GuestsNotAllowed("guests may not post here"));
         }
     }
-    let min_level = kind.map_or(0, |kind| kind.min_level);
+    let min_level = kind.map_or(0, |kind| kind.min_level).max(app.settings().values.rules.min_level);
     if member.level < min_level && member.role < Role::Moderator {
         return Err(ServiceError::LevelTooLow(min_level));
     }

@@ -6,6 +6,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use gailou_shared::page_language::ReaderLanguage;
+
 use crate::domain::email_address::EmailAddress;
 use crate::domain::sign_in::SignInLink;
 use crate::ports::mailer::Mail;
@@ -18,13 +20,6 @@ use crate::state::admission::NotAdmitted;
 const MAX_PAGE_BYTES: usize = 2_048;
 const MAX_STATE_BYTES: usize = 64;
 
-/// The language of a mail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkLanguage {
-    English,
-    Chinese,
-}
-
 /// A mail that is requested.
 #[derive(Debug)]
 pub struct MailedLink {
@@ -34,7 +29,7 @@ pub struct MailedLink {
     /// The page of it that asks, and what it knows its request by: there a code is taken for the token.
     pub page: Option<String>,
     pub state: Option<String>,
-    pub language: LinkLanguage,
+    pub language: ReaderLanguage,
 }
 
 /// Sends a link that signs in, in the background.
@@ -87,16 +82,16 @@ fn check_page(link: &MailedLink) -> ServiceResult<()> {
     Err(ServiceError::wrong_field("state", format!("must be 1 to {MAX_STATE_BYTES} letters, digits, - and _")))
 }
 
-fn mail(to: EmailAddress, site: &str, url: &str, language: LinkLanguage) -> Mail {
+fn mail(to: EmailAddress, site: &str, url: &str, language: ReaderLanguage) -> Mail {
     let (subject, text) = match language {
-        LinkLanguage::English => (
+        ReaderLanguage::English => (
             format!("Sign in to comment on {site}"),
             format!(
                 "Open this address to sign in to the comments of {site}:\n\n{url}\n\n\
                  It works once, within 15 minutes. If you have not asked for it, do nothing.\n"
             ),
         ),
-        LinkLanguage::Chinese => (
+        ReaderLanguage::Chinese => (
             format!("登录 {site} 的评论"),
             format!(
                 "打开以下链接，登录 {site} 的评论：\n\n{url}\n\n\

@@ -12,6 +12,7 @@ mod provider;
 mod session;
 
 use gailou_shared::id::MemberId;
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::token::{Role, is_avatar, shown_name};
 use gailou_shared::wire::{ProviderKind, SignInProvider, SignInProviders};
 
@@ -22,7 +23,7 @@ use crate::domain::sign_in::{OwnAccount, SignInDigest, SignInLink, identity_dige
 use crate::service::{ServiceError, ServiceResult, guest};
 use crate::state::AppState;
 
-pub use mail::{LinkLanguage, MailedLink, request_mail};
+pub use mail::{MailedLink, request_mail};
 pub use provider::{ProviderRedirect, VISIT_LIFETIME_MS, begin_visit, end_visit};
 pub use session::{Session, SignedIn, end, exchange_code, refresh};
 
@@ -101,11 +102,17 @@ pub async fn find_mailed_link(app: &AppState, secret: &str) -> ServiceResult<Opt
     })
 }
 
-/// Opens an address that signs in once, of this provider; `None` where it was opened, or is too old.
+/// Opens an address that signs in once, of this provider, in a browser of this language; `None` where it was opened, or
+/// is too old.
 ///
 /// # Errors
 /// The store's.
-pub async fn open_link(app: &AppState, provider: &str, secret: &str) -> ServiceResult<Option<SignedIn>> {
+pub async fn open_link(
+    app: &AppState,
+    provider: &str,
+    secret: &str,
+    language: ReaderLanguage,
+) -> ServiceResult<Option<SignedIn>> {
     let Some(link) = app.tables.take_link(&app.sign_in.key.link_digest(secret), app.now()).await? else {
         return Ok(None);
     };
@@ -118,7 +125,7 @@ pub async fn open_link(app: &AppState, provider: &str, secret: &str) -> ServiceR
         SignInLink::Admin if provider == ADMIN_PROVIDER => (NewIdentity::of_admin(), None, None),
         _ => return Ok(None),
     };
-    let account = find_or_make(app, identity).await?;
+    let account = find_or_make(app, identity, language).await?;
     session::begin(app, account, site, page).await.map(Some)
 }
 
@@ -145,13 +152,13 @@ impl NewIdentity {
 }
 
 /// The account of an identity, which is made where there is none. Two at once make one.
-async fn find_or_make(app: &AppState, identity: NewIdentity) -> ServiceResult<OwnAccount> {
+async fn find_or_make(app: &AppState, identity: NewIdentity, language: ReaderLanguage) -> ServiceResult<OwnAccount> {
     let former = app.tables.find_identity(&identity.digest).await?;
     let is_erased = |id: MemberId| app.erased_members.contains(id);
     if let Some(id) = former.filter(|id| !is_erased(*id))
         && let Some(account) = app.tables.read_account(id).await?
     {
-        add_address(app, id, identity.email).await?;
+        add_address(app, id, identity.email, language).await?;
         return Ok(account);
     }
     let name = match identity.role {
@@ -176,7 +183,7 @@ async fn find_or_make(app: &AppState, identity: NewIdentity) -> ServiceResult<Ow
         let owner = app.tables.read_account(owner).await?;
         return owner.ok_or_else(|| ServiceError::Bug("an identity without an account".into()));
     }
-    add_address(app, account.id, identity.email).await?;
+    add_address(app, account.id, identity.email, language).await?;
     tracing::info!(member = %account.id, "Made the account {}", account.id);
     Ok(account)
 }
@@ -197,12 +204,19 @@ async fn free_name(app: &AppState, name: Option<String>) -> ServiceResult<String
     }
 }
 
-/// Remembers a proved address, where the member has none.
-async fn add_address(app: &AppState, member: MemberId, email: Option<EmailAddress>) -> ServiceResult<()> {
+/// Remembers a proved address where the member has none, with the language of mails where none is chosen.
+async fn add_address(
+    app: &AppState,
+    member: MemberId,
+    email: Option<EmailAddress>,
+    language: ReaderLanguage,
+) -> ServiceResult<()> {
     let Some(email) = email else { return Ok(()) };
     let known = app.tables.read_contacts(&[member]).await?.remove(&member);
-    if known.is_none_or(|contact| contact.email.is_none()) {
-        let patch = ContactPatch { email: Some(email), ..ContactPatch::default() };
+    if known.as_ref().is_none_or(|contact| contact.email.is_none()) {
+        let is_chosen = known.is_some_and(|contact| contact.language.is_some());
+        let language = (!is_chosen).then(|| Some(language.name().to_owned()));
+        let patch = ContactPatch { email: Some(email), language, ..ContactPatch::default() };
         app.tables.change_contact(member, &patch).await?;
     }
     Ok(())

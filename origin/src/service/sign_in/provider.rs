@@ -3,6 +3,7 @@
 //! Promise: a visit ends in the browser that began it, once it is over it is void, and the site that it began for
 //! gets the token, alone.
 
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::token::Role;
 
 use crate::domain::sign_in::{ProviderVisit, identity_digest};
@@ -42,7 +43,7 @@ pub async fn begin_visit(app: &AppState, provider: &str, site: &str) -> ServiceR
     Ok(ProviderRedirect { url, cookie: app.sign_in.key.seal(&visit) })
 }
 
-/// Ends a visit: the visitor has come back with a code and a `state`, in a browser with this cookie.
+/// Ends a visit: the visitor has come back with a `state` and a code, in a browser with this cookie and language.
 ///
 /// # Errors
 /// [`ServiceError::NotFound`] without this provider, `VisitOver` for what is no visit of this browser, `Provider` where
@@ -51,8 +52,8 @@ pub async fn end_visit(
     app: &AppState,
     provider: &str,
     cookie: &str,
-    state: &str,
-    code: String,
+    (state, code): (&str, String),
+    language: ReaderLanguage,
 ) -> ServiceResult<SignedIn> {
     let known = app.sign_in.provider(provider).ok_or(ServiceError::NotFound("there is no such provider here"))?;
     let visit = app.sign_in.key.open(cookie, state, app.now()).filter(|visit| visit.provider == provider);
@@ -69,7 +70,7 @@ pub async fn end_visit(
         email: found.email,
         role: Role::Member,
     };
-    let account = find_or_make(app, identity).await?;
+    let account = find_or_make(app, identity, language).await?;
     session::begin(app, account, Some(visit.site), None).await
 }
 

@@ -3,32 +3,26 @@
 //! Changes nothing, except for one small file that it creates and removes. Promise: the exit code is 1
 //! when something is broken; a warning alone does not change it.
 
+mod network;
+
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::bootstrap::mail::check as check_mail;
 use crate::bootstrap::token_secret::TOKEN_SECRET_FILE_NAME;
-use crate::bootstrap::{Process, check_accounts, check_address, check_settings, data_directory};
+use crate::bootstrap::{Process, check_settings, data_directory};
 use crate::cli::EXIT_FAILED;
+use crate::cli::doctor::network::is_public;
 use crate::cli::output::Console;
-use crate::clock::Clock;
-use crate::config::{
-    AdjustableSettings, ClassifiedAuthors, ClusterSettings, Config, RuleSettings, Transport, UnclassifiedRule, is_plain,
-};
+use crate::config::{AdjustableSettings, ClassifiedAuthors, Config, RuleSettings, UnclassifiedRule};
 use crate::ports::broker::Topic;
 use crate::ports::dependencies::{DependencyStatus, ServerSettings, SettingProblem};
-use crate::ports::failure::Failure;
 use crate::ports::store::StoreError;
 use crate::state::AppState;
 use crate::state::refused_sites::RefusedSite;
 
 /// Less free space than this is a warning: a gigabyte.
 const LOW_DISK_BYTES: u64 = 1 << 30;
-/// How far the clock of a server may be from ours: its answer says whole seconds, and takes up to five.
-const MAX_CLOCK_DIFFERENCE_MS: u64 = 10_000;
-
 /// The result of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Health {
@@ -54,13 +48,8 @@ pub(super) async fn run(
     let values = app.as_ref().map_or_else(|_| config.adjustable.clone(), |app| app.settings().values.clone());
     let refused = app.as_ref().map_or_else(|_| Vec::new(), |app| app.refused_sites.list());
     findings.push(sites(config, &values, &refused));
-    findings.extend([classifier(config, &values.rules), accounts(config).await, mail(config).await]);
-    let addresses: BTreeSet<&String> = config.edge.url.iter().chain(&config.public_url).collect();
-    for url in addresses {
-        findings.extend(reachable(url, check_address(url).await, Clock::system().now()));
-    }
-    findings.extend(config.cluster.iter().flat_map(connections));
-    findings.extend(plain_services(config));
+    findings.push(classifier(config, &values.rules));
+    findings.extend(network::check(config).await);
     // Also when the cluster cannot be opened: a setting may be why.
     findings.extend(check_settings(config).await?.into_iter().flat_map(settings));
     match app {
@@ -123,10 +112,7 @@ fn sites(config: &Config, values: &AdjustableSettings, refused: &[RefusedSite]) 
     if !narrowed.is_empty() {
         what.push_str(&format!("; others on {}", narrowed.join(", ")));
     }
-    let is_public = !config.bind.ip().to_canonical().is_loopback()
-        || !config.trusted_proxies.is_empty()
-        || config.edge.url.is_some();
-    if is_public && values.sites.is_localhost() {
+    if is_public(config) && values.sites.is_localhost() {
         health = Warning;
         what.push_str(": set GAILOU_SITES to your site, such as https://blog.example");
     }
@@ -137,39 +123,6 @@ fn sites(config: &Config, values: &AdjustableSettings, refused: &[RefusedSite]) 
         what.push_str(&format!("; refused since the start: {}: add to GAILOU_SITES what is yours", asked.join(", ")));
     }
     Finding(health, "sites".into(), what)
-}
-
-/// Whether readers reach the address, as seen from here, and whether our clock is that of its server.
-fn reachable(url: &str, answer: Result<Option<u64>, Failure>, now_ms: u64) -> Vec<Finding> {
-    let row = |health, what: String| Finding(health, "reachable".into(), what);
-    match answer {
-        Err(error) => vec![row(Warning, format!("{url} does not answer this machine: {error}"))],
-        Ok(None) => vec![row(Fine, format!("{url} answers"))],
-        Ok(Some(date_ms)) => vec![row(Fine, format!("{url} answers")), clock(url, date_ms, now_ms)],
-    }
-}
-
-fn clock(url: &str, date_ms: u64, now_ms: u64) -> Finding {
-    let difference = now_ms.abs_diff(date_ms);
-    if difference <= MAX_CLOCK_DIFFERENCE_MS {
-        return Finding(Fine, "clock".into(), format!("as that of {url}"));
-    }
-    let (seconds, direction) = (difference / 1_000, if now_ms > date_ms { "ahead of" } else { "behind" });
-    let why = "comments have wrong times, tokens end too early or too late, and the edge's signatures are refused";
-    Finding(Warning, "clock".into(), format!("{seconds} s {direction} that of {url}: {why}; set it by NTP"))
-}
-
-/// The services that are asked without encryption on another machine.
-fn plain_services(config: &Config) -> Vec<Finding> {
-    let services = [("search.url", &config.search.url), ("media.endpoint", &config.media.endpoint)];
-    let plain = services
-        .into_iter()
-        .filter_map(|(setting, url)| url.as_deref().filter(|url| is_plain(url)).map(|url| (setting, url)));
-    let row = |(setting, url): (&str, &str)| {
-        let what = format!("{setting} is {url}: plain: keep the network between them private, or use https");
-        Finding(Warning, "connections".into(), what)
-    };
-    plain.map(row).collect()
 }
 
 fn token(config: &Config) -> Finding {
@@ -228,47 +181,6 @@ fn classifier(config: &Config, rules: &RuleSettings) -> Finding {
     };
     let what = format!("{server} is asked about what {whose} write; what it does not answer {unanswered}");
     Finding(Fine, "classifier".into(), what)
-}
-
-/// Whether the host's service answers who its members are. Everything goes on without it.
-async fn accounts(config: &Config) -> Finding {
-    let server = config.accounts.shown_address().unwrap_or_default();
-    match check_accounts(config).await {
-        None => Finding(Fine, "accounts".into(), "none: accounts.url is not set; what tokens say counts".into()),
-        Some(Ok(())) => Finding(Fine, "accounts".into(), format!("{server} answers who members are")),
-        Some(Err(error)) => {
-            Finding(Warning, "accounts".into(), format!("{server}: {error}; what is known of members counts"))
-        }
-    }
-}
-
-/// Whether the mail server takes mails.
-async fn mail(config: &Config) -> Finding {
-    match check_mail(config).await {
-        None => Finding(Fine, "mail".into(), "none: mail.url is not set; no mail is sent".into()),
-        Some(Ok(())) => Finding(Fine, "mail".into(), "the mail server takes mails".into()),
-        Some(Err(error)) => Finding(Warning, "mail".into(), format!("the mail server: {error}; no mail is sent")),
-    }
-}
-
-/// How the connections to each server of a cluster are protected.
-fn connections(cluster: &ClusterSettings) -> Vec<Finding> {
-    let of_server = |(server, transport): (String, Transport)| {
-        let login = match &cluster.kafka.login {
-            Some(login) if server == "kafka" => format!(", login by {}", login.mechanism.name()),
-            None if server == "kafka" => ", no login".to_owned(),
-            _ => String::new(),
-        };
-        let (health, how) = match transport {
-            Transport::Verified => (Fine, "encrypted, and the server is verified"),
-            Transport::Signed => (Fine, "encrypted, and the server's certificate is verified, for any host name"),
-            Transport::Loopback => (Fine, "plain, on this machine"),
-            Transport::Unverified => (Warning, "encrypted, and anybody can pass for the server: use verify_identity"),
-            Transport::Plain => (Warning, "plain: keep the network between them private, or use TLS"),
-        };
-        Finding(health, "connections".into(), format!("{server}: {how}{login}"))
-    };
-    cluster.transports().into_iter().map(of_server).collect()
 }
 
 fn directory(data: &Path) -> Finding {
@@ -386,7 +298,7 @@ fn words(app: &AppState) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{AllowedOrigins, ClusterTuning, KafkaServers, Urls};
+    use crate::config::AllowedOrigins;
 
     #[test]
     fn sites_say_who_may_write_and_who_asked_in_vain() {
@@ -414,53 +326,5 @@ mod tests {
             Warning,
             "refused since the start: https://other.example (3 times)",
         );
-    }
-
-    #[test]
-    fn address_that_does_not_answer_and_clock_that_differs_are_warnings() {
-        let check = |answer: Result<Option<u64>, Failure>, expected: &[(Health, &str)]| {
-            let found = reachable("https://c.example", answer, 1_000_000);
-            assert_eq!(found.len(), expected.len());
-            for (Finding(health, row, what), (expected, part)) in found.iter().zip(expected) {
-                assert!(health == expected && format!("{row} {what}").contains(part), "{row} {what}");
-            }
-        };
-        check(Err("no route".into()), &[(Warning, "does not answer this machine: no route")]);
-        check(Ok(None), &[(Fine, "reachable")]);
-        check(Ok(Some(1_009_000)), &[(Fine, "reachable"), (Fine, "clock as that of https://c.example")]);
-        check(Ok(Some(1_011_000)), &[(Fine, "reachable"), (Warning, "clock 11 s behind")]);
-        check(Ok(Some(900_000)), &[(Fine, "reachable"), (Warning, "clock 100 s ahead of")]);
-    }
-
-    #[test]
-    fn services_without_encryption_are_warnings() {
-        let mut config = Config::default();
-        config.search.url = Some("http://127.0.0.1:9200".into());
-        assert!(plain_services(&config).is_empty());
-        config.search.url = Some("http://search.example:9200".into());
-        config.media.endpoint = Some("https://minio.example".into());
-        let found: Vec<_> = plain_services(&config).into_iter().map(|finding| finding.2).collect();
-        assert!(
-            found.len() == 1 && found[0].starts_with("search.url is http://search.example:9200: plain"),
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn plain_connections_beyond_this_machine_are_warnings() {
-        let check = |mysql: &str, redis: &str, kafka: &str, expected: [Health; 3]| {
-            let cluster = ClusterSettings {
-                mysql_urls: Urls::parse(mysql, &["mysql://"]).unwrap(),
-                redis_urls: Urls::parse(redis, &["redis"]).unwrap(),
-                kafka: KafkaServers::plain(kafka),
-                tuning: ClusterTuning::default(),
-            };
-            let found: Vec<_> = connections(&cluster).into_iter().map(|finding| finding.0).collect();
-            assert_eq!(found, expected, "{cluster:?}");
-        };
-        check("mysql://127.0.0.1/g", "redis://localhost", "127.0.0.1:9092", [Fine; 3]);
-        check("mysql://a/g", "redis://b", "127.0.0.1:9092,c:9092", [Warning; 3]);
-        check("mysql://a/g?ssl-mode=required", "rediss://b", "c:9092", [Warning, Fine, Warning]);
-        check("mysql://a/g?ssl-mode=verify_identity", "rediss://b", "localhost:9092", [Fine; 3]);
     }
 }

@@ -1,0 +1,68 @@
+/** What moderators read of a comment beside its text. */
+
+import { useRef, useState } from 'preact/hooks';
+import type { Comment } from '../api/wire.ts';
+import { Problem, useConsole, useNow } from './parts.tsx';
+import { memberHref } from './route.ts';
+import { ago } from './text.ts';
+import type { FormerText, Report } from './wire.ts';
+
+/** Reports and earlier texts, loaded when they are opened. */
+export function CommentDetails({ comment, hasReports }: { comment: Comment; hasReports: boolean }) {
+  const { client, text } = useConsole();
+  const now = useNow();
+  const reports = useOpened<Report>(() => client.reports(comment.id));
+  const history = useOpened<FormerText>(() => client.history(comment.id));
+  return (
+    <>
+      {hasReports && (
+        <details onToggle={reports.load}>
+          <summary>{text.reports}</summary>
+          {reports.problem ? <Problem problem={reports.problem} /> : null}
+          {reports.isEmpty && <p class="quiet">{text.none}</p>}
+          <ul>
+            {reports.items.map(({ member, reason, note, at }) => (
+              <li key={member.id}>
+                <a href={memberHref(member.id)} dir="auto">
+                  {member.name || member.id}
+                </a>{' '}
+                · {text.report(reason, 1)} · {ago(text, at, now)}
+                {note && <p dir="auto">{note}</p>}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {comment.edited_at !== null && (
+        <details onToggle={history.load}>
+          <summary>{text.history}</summary>
+          {history.problem ? <Problem problem={history.problem} /> : null}
+          <ol>
+            {history.items.map(({ content, replaced_at }) => (
+              <li key={replaced_at} class="plain" dir="auto">
+                {content}
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+    </>
+  );
+}
+
+/** A list that is loaded the first time it is opened. */
+function useOpened<Item>(read: () => Promise<{ data: Item[] }>) {
+  const [items, setItems] = useState<Item[]>([]);
+  const [isEmpty, setEmpty] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const isLoaded = useRef(false);
+  const load = () => {
+    if (isLoaded.current) return;
+    isLoaded.current = true;
+    read().then(({ data }) => {
+      setItems(data);
+      setEmpty(data.length === 0);
+    }, setProblem);
+  };
+  return { items, isEmpty, problem, load };
+}
