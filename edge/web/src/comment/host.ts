@@ -15,8 +15,6 @@ export interface OwningComment {
   /** What the reader did to the comment, and may do. */
   readonly own: Readonly<OverlayEntry>;
   readonly authorName: string;
-  /** Holds the question for a guest's name, when a reaction needs one. */
-  readonly prompt: HTMLElement;
   focus(): void;
   hideBody(isHidden: boolean): void;
   renderActions(): void;
@@ -43,9 +41,19 @@ export interface CommentHost extends ComposerHost {
   readonly composers: Set<Composer>;
   readonly frame: ReplyAnnouncer;
   readonly reader: ComposerHost['reader'] & OverlaySource;
-  readonly writing: ComposerHost['writing'] & CommentWriter;
   readonly comments: FloorSource;
   readonly reacting: CommentReactions;
+  /** Null while the reader has muted nobody. */
+  readonly muting: AuthorMuting | null;
+  /** The member that the subject belongs to. */
+  readonly ownerId: string | null;
+  /** A reader who is unknown becomes a guest without a name. Rejects with an `ApiProblem`. */
+  becomeGuest(): Promise<void>;
+  /** Loads the menus; where that is impossible, `place` says so. */
+  useMenus(
+    place: Pick<OwningComment, 'showMessage'>,
+    use: (menus: CommentMenus) => void,
+  ): Promise<void>;
   /** Loads the forms, and what `writing` has; rejects where that is impossible. */
   loadForms(): Promise<typeof Forms>;
   /** Shows at a comment what went wrong there; throws what is no `ApiProblem`. */
@@ -70,8 +78,17 @@ interface OverlaySource {
   loadOverlay(ids: string[]): Promise<void>;
 }
 
-interface CommentWriter {
-  deleteComment(view: OwningComment, closeQuestion: () => void): Promise<void>;
+/** What opens beside a comment. */
+export interface CommentMenus {
+  openMenu(view: OwningComment, opener: HTMLElement): void;
+  /** What is known of the author of `comment`. */
+  openCard(comment: Pick<ShownComment, 'author'>, opener: HTMLElement): void;
+  deleteComment(view: OwningComment): void;
+}
+
+interface AuthorMuting {
+  /** What stands in the place of a comment whose author the reader has muted; null for another one. */
+  placeholder(comment: Pick<ShownComment, 'id' | 'author'>): HTMLElement | null;
 }
 
 interface CommentReactions {

@@ -1,8 +1,8 @@
-/** What opens under a comment: the form for a reply or an edit, and the question before a deletion. */
+/** What opens under a comment: the form for a reply or an edit. */
 
 import type { ComposerPurpose } from '../composer/composer.ts';
 import type * as Forms from '../composer/forms.ts';
-import { closeOnEscape, h } from '../dom/html.ts';
+import { h } from '../dom/html.ts';
 import { isTombstone } from '../model/shown-comment.ts';
 import type { CommentHost, OwningComment } from './host.ts';
 
@@ -21,7 +21,10 @@ export class InlineForms {
     const { text } = thread;
     this.replyButton = actionButton('reply', text.reply, () => this.#openReply());
     this.editButton = actionButton('edit', text.edit, () => this.#openEdit());
-    this.deleteButton = actionButton('delete', text.delete, () => this.#confirmDelete());
+    this.deleteButton = actionButton('delete', text.delete, () => {
+      this.close();
+      thread.useMenus(view, (menus) => menus.deleteComment(view));
+    });
   }
 
   get isOpen(): boolean {
@@ -59,30 +62,6 @@ export class InlineForms {
     if (await openForm(this.#thread, edit, this.slot, this.editButton, this.#view, close)) {
       this.#view.hideBody(true);
     }
-  }
-
-  async #confirmDelete(): Promise<void> {
-    if (!(await loadForms(this.#thread, this.#view))) return;
-    const { text, writing } = this.#thread;
-    const close = () => {
-      this.close();
-      this.deleteButton.focus();
-    };
-    const yes = h('button', { type: 'button', class: 'button danger' }, text.delete);
-    yes.addEventListener('click', () => {
-      yes.setAttribute('aria-disabled', 'true');
-      writing.deleteComment(this.#view, () => this.close());
-    });
-    const panel = h(
-      'div',
-      { class: 'confirm', role: 'group', 'aria-label': text.confirmDelete },
-      h('span', {}, text.confirmDelete),
-      yes,
-      h('button', { type: 'button', class: 'button', on: { click: close } }, text.cancel),
-    );
-    closeOnEscape(panel, close);
-    this.slot.replaceChildren(panel);
-    yes.focus();
   }
 }
 
