@@ -74,7 +74,8 @@ function closeOn(
   // In a box of the page that scrolls, it would stay where it is.
   document.addEventListener('scroll', ({ target }) => target !== document && close(), options);
   node.addEventListener('focusout', ({ relatedTarget }) => {
-    if (relatedTarget && !node.contains(relatedTarget as Node)) close();
+    const isElsewhere = relatedTarget !== opener && !node.contains(relatedTarget as Node);
+    if (relatedTarget && isElsewhere) close();
   });
   // Letters are keys of the comments, not of the box.
   node.addEventListener('keydown', (event) => event.stopPropagation());

@@ -6,16 +6,18 @@ import type { MenuHost } from './host.ts';
 export class VanishedComment {
   readonly #host: MenuHost;
   readonly #before: ShownComment;
+  readonly #countBefore: number;
 
   /** With answers under it, it becomes a tombstone. */
   constructor(host: MenuHost, comment: ShownComment) {
     this.#host = host;
     this.#before = { ...comment };
+    this.#countBefore = host.count;
     const { comments, recent } = host;
     recent.rememberRemoval(comment.id);
     for (const view of comments.viewsOf(comment.id)) view.node.hidden = this.#isAlone(view.node);
     comments.updateEach(comment.id, tombstoneOf);
-    this.#count(-1);
+    if (comment.state === 'published') host.setCount(Math.max(0, host.count - 1));
   }
 
   restore(): void {
@@ -24,7 +26,8 @@ export class VanishedComment {
     recent.forgetRemoval(id);
     comments.updateEach(id, () => this.#before);
     for (const view of comments.viewsOf(id)) view.node.hidden = false;
-    this.#count(1);
+    // The event stream may have brought the server's count, with the comment in it.
+    this.#host.setCount(Math.max(this.#host.count, this.#countBefore));
     comments.viewsOf(id)[0]?.focus();
   }
 
@@ -54,10 +57,5 @@ export class VanishedComment {
 
   #isAlone(node: HTMLElement): boolean {
     return this.#before.replies === 0 && !node.querySelector('.item');
-  }
-
-  #count(change: number): void {
-    const { count } = this.#host;
-    if (this.#before.state === 'published') this.#host.setCount(Math.max(0, count + change));
   }
 }
