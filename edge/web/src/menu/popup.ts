@@ -81,18 +81,21 @@ function closeOn(
   node.addEventListener('keydown', (event) => event.stopPropagation());
 }
 
-/** Below the opener, or above it where there is more room; inside the window. */
+/** Below the opener, or above it where there is room only there; inside the window. */
 function placeBeside(node: HTMLElement, opener: HTMLElement): void {
   const { clientHeight, clientWidth } = document.documentElement;
   const anchor = opener.getBoundingClientRect();
   const { width, height } = node.getBoundingClientRect();
-  const below = clientHeight - anchor.bottom;
-  const isAbove = below < height + GAP_PX + MARGIN_PX && anchor.top > below;
+  const needed = height + GAP_PX + MARGIN_PX;
+  const isAbove = clientHeight - anchor.bottom < needed && anchor.top >= needed;
   const top = isAbove ? anchor.top - height - GAP_PX : anchor.bottom + GAP_PX;
   // An opener at the end of a line has its box before it.
   const isAtEnd = anchor.left + anchor.right > clientWidth;
   const left = isAtEnd ? anchor.right - width : anchor.left;
-  const most = clientWidth - width - MARGIN_PX;
-  node.style.top = `${top + scrollY}px`;
-  node.style.left = `${Math.max(MARGIN_PX, Math.min(left, most)) + scrollX}px`;
+  node.style.top = `${within(clientHeight - height, top) + scrollY}px`;
+  node.style.left = `${within(clientWidth - width, left) + scrollX}px`;
 }
+
+/** `most` is where the box would touch the other edge of the window. */
+const within = (most: number, wanted: number) =>
+  Math.max(MARGIN_PX, Math.min(wanted, most - MARGIN_PX));
