@@ -128,6 +128,9 @@ describe('buildings', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         const copied = await page.evaluate(() => navigator.clipboard.readText());
         assert.equal(new URL(copied).hash, `#comment-${chain[1].id}`);
         await assertNoViolation(page, 'with an open floor');
+        await floor.getByRole('button', { name: 'Writer 2', exact: true }).click();
+        await assertVisible(page.getByRole('dialog', { name: 'Writer 2' }), 'the card');
+        await page.keyboard.press('Escape');
         await floor.getByRole('button', { name: 'Reply', exact: true }).click();
         await floor.locator('textarea').fill('an answer to a floor');
         await floor.getByLabel('Your name').fill('A reader');

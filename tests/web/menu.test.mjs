@@ -241,7 +241,7 @@ describe('moderators beside a comment', needed, () => {
         `Mute ${member.name} for me`,
       ]);
     });
-    await withReader(MODERATOR(), subject, {}, async (page) => {
+    await withReader(MODERATOR(), subject, { colorScheme: 'dark' }, async (page) => {
       await openMenu(page, commentWith(page, text));
       const all = (await labels(page)).filter((label) => label !== 'Share');
       assert.deepEqual(all, [

@@ -40,7 +40,7 @@ export class QuotedFloorView {
       class: 'author',
       on: {
         click: () =>
-          thread.useMenus({ showMessage: thread.frame.announce }, (menus) =>
+          thread.useMenus({ showMessage: (sentence) => thread.frame.announce(sentence) }, (menus) =>
             menus.openCard(this.#floor, this.#name),
           ),
       },

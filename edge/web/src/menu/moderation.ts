@@ -46,7 +46,7 @@ export class Moderation {
 
   /** What this reader may do about the comment; empty for most readers. */
   itemsFor(view: OwningComment): MenuGroup {
-    const { identity, ownerId, reader } = this.#host;
+    const { identity, ownerId } = this.#host;
     const text = this.#text;
     const { author } = view.comment;
     const isModerator = identity.moderatorToken !== null;
@@ -54,8 +54,7 @@ export class Moderation {
     if (!author || !(isModerator || isOwner)) return { items: [] };
     const isPinned = this.#isPinned(view);
     const isFeatured = hasFlag(view.comment, 'featured');
-    const isOwn =
-      reader.overlayEntry(view.comment.id).can_edit || author.id === identity.member?.id;
+    const isOwn = author.id === identity.member?.id;
     const item = (label: string, act: () => Act | null): MenuItem => ({
       label,
       act: () => {

@@ -56,7 +56,8 @@ function closeOn(
   document.addEventListener(
     'keydown',
     (event) => {
-      if (event.key !== 'Escape') return;
+      // The thread may be another one by now.
+      if (event.key !== 'Escape' || !node.isConnected) return;
       event.preventDefault();
       event.stopPropagation();
       close();

@@ -19,11 +19,11 @@ export class UndoBar {
   #offer: UndoOffer | null = null;
   #node: HTMLElement | null = null;
   #timer: Timer | undefined;
+  readonly #onPageHide = () => this.#settle();
 
   constructor(section: HTMLElement, label: string) {
     this.#section = section;
     this.#label = label;
-    window.addEventListener('pagehide', () => this.#settle());
   }
 
   /** There is one at a time: the offer before it ends. */
@@ -51,6 +51,7 @@ export class UndoBar {
     this.#node.showPopover();
     if (offer.passFocus) button.focus();
     this.#timer = setTimeout(() => this.#settle(), offer.forMs);
+    window.addEventListener('pagehide', this.#onPageHide);
   }
 
   /** What was offered could not be done. */
@@ -69,6 +70,7 @@ export class UndoBar {
   #close(): UndoOffer | null {
     const offer = this.#offer;
     clearTimeout(this.#timer);
+    window.removeEventListener('pagehide', this.#onPageHide);
     const hadFocus = this.#node?.matches(':focus-within');
     this.#node?.remove();
     this.#node = null;
