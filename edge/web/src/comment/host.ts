@@ -47,17 +47,16 @@ export interface CommentHost extends ComposerHost {
   readonly muting: AuthorMuting | null;
   /** The member that the subject belongs to. */
   readonly ownerId: string | null;
-  /** A reader who is unknown becomes a guest without a name. Rejects with an `ApiProblem`. */
-  becomeGuest(): Promise<void>;
+  /** A reader who is unknown becomes a guest without a name; false, and `place` says why, when that failed. */
+  becomeGuest(place: MessagePlace): Promise<boolean>;
   /** Loads the menus; where that is impossible, `place` says so. */
-  useMenus(
-    place: Pick<OwningComment, 'showMessage'>,
-    use: (menus: CommentMenus) => void,
-  ): Promise<void>;
+  useMenus(place: MessagePlace, use: (menus: CommentMenus) => void): Promise<void>;
+  /** What is on its way; null, and `place` says so, where it cannot be loaded. */
+  loaded<Part>(loading: Promise<Part>, place: MessagePlace): Promise<Part | null>;
   /** Loads the forms, and what `writing` has; rejects where that is impossible. */
   loadForms(): Promise<typeof Forms>;
   /** Shows at a comment what went wrong there; throws what is no `ApiProblem`. */
-  report(problem: unknown, view: Pick<OwningComment, 'showMessage'>): void;
+  report(problem: unknown, place: MessagePlace): void;
 }
 
 interface FloorSource {
@@ -77,6 +76,9 @@ interface OverlaySource {
   overlayEntry(id: string): Readonly<OverlayEntry>;
   loadOverlay(ids: string[]): Promise<void>;
 }
+
+/** Where the reader is told what went wrong. */
+export type MessagePlace = Pick<OwningComment, 'showMessage'>;
 
 /** What opens beside a comment. */
 export interface CommentMenus {

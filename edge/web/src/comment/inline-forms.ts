@@ -1,10 +1,9 @@
 /** What opens under a comment: the form for a reply or an edit. */
 
 import type { ComposerPurpose } from '../composer/composer.ts';
-import type * as Forms from '../composer/forms.ts';
 import { h } from '../dom/html.ts';
 import { isTombstone } from '../model/shown-comment.ts';
-import type { CommentHost, OwningComment } from './host.ts';
+import type { CommentHost, MessagePlace, OwningComment } from './host.ts';
 
 export class InlineForms {
   /** Holds at most one form. */
@@ -65,16 +64,6 @@ export class InlineForms {
   }
 }
 
-/** What the reader writes with; where it cannot be loaded, `place` says so. */
-export async function loadForms(
-  thread: CommentHost,
-  place: Pick<OwningComment, 'showMessage'>,
-): Promise<typeof Forms | null> {
-  const forms = await thread.loadForms().catch(() => null);
-  place.showMessage(forms ? '' : thread.text.errors.network);
-  return forms;
-}
-
 /**
  * Opens a form in `slot`; the focus goes back to `opener` when it is closed. False when it could not
  * be loaded.
@@ -84,11 +73,11 @@ export async function openForm(
   purpose: ComposerPurpose,
   slot: HTMLElement,
   opener: HTMLElement,
-  place: Pick<OwningComment, 'showMessage'>,
+  place: MessagePlace,
   onClose?: () => void,
 ): Promise<boolean> {
   const { composers } = thread;
-  const forms = await loadForms(thread, place);
+  const forms = await thread.loaded(thread.loadForms(), place);
   if (!forms) return false;
   const composer = new forms.Composer(thread, purpose, () => {
     composers.delete(composer);

@@ -9,10 +9,9 @@ import {
 } from '../model/shown-comment.ts';
 import { TextFold } from './fold.ts';
 import { authorBadges } from './header.ts';
-import type { CommentHost, OwningComment } from './host.ts';
+import type { CommentHost, MessagePlace } from './host.ts';
 import { openForm } from './inline-forms.ts';
 import { bodyOf } from './parts.ts';
-import { becomeGuest } from './reactions.ts';
 import { canShare, copyLink, shareLink } from './share.ts';
 
 export class QuotedFloorView {
@@ -149,10 +148,10 @@ export class QuotedFloorView {
     this.#like.setAttribute('aria-pressed', String(this.#reaction === 'like'));
   }
 
-  async #react(place: Pick<OwningComment, 'showMessage'>): Promise<void> {
+  async #react(place: MessagePlace): Promise<void> {
     const { identity, reacting } = this.#thread;
     place.showMessage('');
-    if (!identity.token && !(await becomeGuest(this.#thread, place))) return;
+    if (!identity.token && !(await this.#thread.becomeGuest(place))) return;
     const { id, likes, dislikes = 0 } = this.#floor as QuotedComment & { dislikes?: number };
     const before = { likes, dislikes, reaction: this.#reaction };
     const wanted = before.reaction === 'like' ? null : 'like';

@@ -65,7 +65,7 @@ export class ReactionButtons {
   async #react(kind: Reaction): Promise<void> {
     const { identity, reacting } = this.#thread;
     this.#view.showMessage('');
-    if (!identity.token && !(await becomeGuest(this.#thread, this.#view))) return;
+    if (!identity.token && !(await this.#thread.becomeGuest(this.#view))) return;
     const before = this.#state();
     this.#wanted = before.reaction === kind ? null : kind;
     reacting.showReaction(this.#view.comment.id, reactionStateWith(before, this.#wanted));
@@ -95,19 +95,5 @@ export class ReactionButtons {
       this.#isSending = false;
       reacting.showReaction(id, confirmed);
     }
-  }
-}
-
-/** Who is unknown reacts as a guest without a name; whether the reader is one then. */
-export async function becomeGuest(
-  thread: CommentHost,
-  place: Pick<OwningComment, 'showMessage'>,
-): Promise<boolean> {
-  try {
-    await thread.becomeGuest();
-    return true;
-  } catch (problem) {
-    thread.report(problem, place);
-    return false;
   }
 }

@@ -1,6 +1,6 @@
 /** The address of a comment, for others. */
 
-import type { CommentHost, OwningComment } from './host.ts';
+import type { CommentHost, MessagePlace } from './host.ts';
 
 export const canShare = 'share' in navigator;
 
@@ -14,7 +14,7 @@ function linkTo(id: string): string {
 export async function copyLink(
   { frame, text }: CommentHost,
   id: string,
-  place: Pick<OwningComment, 'showMessage'>,
+  place: MessagePlace,
 ): Promise<boolean> {
   const link = linkTo(id);
   try {

@@ -4,7 +4,6 @@ import { AccountDialog } from '../account/dialog.ts';
 import { sendAnswering } from '../api/challenge.ts';
 import { reportComment } from '../api/member-calls.ts';
 import type { ReportReason } from '../api/wire.ts';
-import { becomeGuest } from '../comment/reactions.ts';
 import { answerChallenge } from '../composer/answer.ts';
 import { h, uniqueId } from '../dom/html.ts';
 import { menuText } from '../text/menu.ts';
@@ -52,7 +51,7 @@ export function openReport(
     submit.setAttribute('aria-disabled', 'true');
     place.showMessage('');
     try {
-      if (identity.token || (await becomeGuest(host, place))) await send();
+      if (identity.token || (await host.becomeGuest(place))) await send();
     } catch (problem) {
       host.report(problem, place);
     }

@@ -7,7 +7,7 @@ import { ReaderAccount } from '../account/account.ts';
 import { ApiClient } from '../api/client.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
-import type { OwningComment } from '../comment/host.ts';
+import type { MessagePlace } from '../comment/host.ts';
 import type { Composer } from '../composer/composer.ts';
 import type * as Forms from '../composer/forms.ts';
 import { MainComposer } from '../composer/main-composer.ts';
@@ -138,21 +138,28 @@ export class CommentThread {
     return this.#writing;
   }
 
-  /** A reader who is unknown becomes a guest without a name. Rejects with an `ApiProblem`. */
-  async becomeGuest(): Promise<void> {
-    const writing = await this.#loadWriting().catch(() => {
-      throw new ApiProblem({});
-    });
-    await writing.becomeGuest();
+  /** What is on its way; null, and `place` says so, where it cannot be loaded. */
+  async loaded<Part>(loading: Promise<Part>, place: MessagePlace): Promise<Part | null> {
+    const part = await loading.catch(() => null);
+    place.showMessage(part ? '' : this.text.errors.network);
+    return part;
+  }
+
+  /** A reader who is unknown becomes a guest without a name; false, and `place` says why, when that failed. */
+  async becomeGuest(place: MessagePlace): Promise<boolean> {
+    try {
+      const writing = await this.loaded(this.#loadWriting(), place);
+      await writing?.becomeGuest();
+      return writing !== null;
+    } catch (problem) {
+      this.report(problem, place);
+      return false;
+    }
   }
 
   /** Loads the menus; where that is impossible, `place` says so. */
-  async useMenus(
-    place: Pick<OwningComment, 'showMessage'>,
-    use: (menus: Menus) => void,
-  ): Promise<void> {
-    const menus = await this.#loadMenus().catch(() => null);
-    place.showMessage(menus ? '' : this.text.errors.network);
+  async useMenus(place: MessagePlace, use: (menus: Menus) => void): Promise<void> {
+    const menus = await this.loaded(this.#loadMenus(), place);
     if (menus) use(menus);
   }
 
@@ -284,11 +291,11 @@ export class CommentThread {
   }
 
   /** Shows at a comment what went wrong there. */
-  report(problem: unknown, view: Pick<OwningComment, 'showMessage'>): void {
+  report(problem: unknown, place: MessagePlace): void {
     if (!(problem instanceof ApiProblem)) throw problem;
     this.reader.dropRefusedToken(problem);
     this.emitProblem(problem);
-    view.showMessage(this.locale.describeProblem(problem));
+    place.showMessage(this.locale.describeProblem(problem));
   }
 
   emitReady(): void {
