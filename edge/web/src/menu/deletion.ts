@@ -28,7 +28,8 @@ export function offerDeletion(host: MenuHost, bar: UndoBar, view: OwningComment)
     forMs: UNDO_OFFER_MS,
     undo: () => vanished.restore(),
     settle,
-    passFocus: () => vanished.focusNear(),
+    takesFocus: true,
+    returnFocus: () => vanished.focusNear(),
   });
   frame.announce(`${done.delete} · ${undo}`);
 }

@@ -28,7 +28,9 @@ interface Act {
   takeBack(): void;
   /** Resolves to what undoes it. */
   send(): Promise<() => Promise<unknown>>;
-  passFocus?(): void;
+  /** What had the focus is gone. */
+  readonly takesFocus?: boolean;
+  returnFocus?(): void;
 }
 
 type Flag = Comment['flags'][number];
@@ -95,7 +97,8 @@ export class Moderation {
           this.#report(problem, view);
         }
       },
-      ...(act.passFocus && { passFocus: () => act.passFocus?.() }),
+      takesFocus: act.takesFocus ?? false,
+      returnFocus: () => (act.returnFocus ? act.returnFocus() : view.focus()),
     };
     this.#bar.show(offer);
     frame.announce(act.sentence);
@@ -162,7 +165,8 @@ export class Moderation {
         vanished = new VanishedComment(this.#host, comment);
       },
       takeBack,
-      passFocus: () => vanished?.focusNear(),
+      takesFocus: true,
+      returnFocus: () => vanished?.focusNear(),
       send: async () => {
         const { decided, undo } = await this.#decide(comment.id, action);
         if (decided.state === 'published') takeBack();

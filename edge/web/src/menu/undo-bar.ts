@@ -9,8 +9,10 @@ export interface UndoOffer {
   undo(): unknown;
   /** Nobody has undone it in time, or the page is left. */
   settle?(): unknown;
-  /** The focus goes to the bar, since what had it is gone; when the bar goes, it goes on to what this focuses. */
-  passFocus?(): void;
+  /** What had the focus is gone, so the bar gets it. */
+  readonly takesFocus?: boolean;
+  /** The bar goes, and had the focus. */
+  returnFocus(): void;
 }
 
 export class UndoBar {
@@ -49,7 +51,7 @@ export class UndoBar {
     );
     this.#section.append(this.#node);
     this.#node.showPopover();
-    if (offer.passFocus) button.focus();
+    if (offer.takesFocus) button.focus();
     this.#timer = setTimeout(() => this.#settle(), offer.forMs);
     window.addEventListener('pagehide', this.#onPageHide);
   }
@@ -75,7 +77,7 @@ export class UndoBar {
     this.#node?.remove();
     this.#node = null;
     this.#offer = null;
-    if (hadFocus) offer?.passFocus?.();
+    if (hadFocus) offer?.returnFocus();
     return offer;
   }
 }
