@@ -117,8 +117,6 @@ describe('buildings', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         await floor.locator('.body').click();
         await assertAttribute(floor.locator('.number'), 'aria-expanded', 'true');
         await floor.getByRole('button', { name: 'Like', exact: true }).click();
-        await floor.getByLabel(/name/).fill('A reader');
-        await floor.getByRole('button', { name: 'Continue' }).click();
         await assertVisible(floor.getByRole('button', { name: 'Like 1', pressed: true }), 'liked');
         const liked = await callUntil(
           `/v1/comments/${chain[1].id}`,
@@ -130,8 +128,12 @@ describe('buildings', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         const copied = await page.evaluate(() => navigator.clipboard.readText());
         assert.equal(new URL(copied).hash, `#comment-${chain[1].id}`);
         await assertNoViolation(page, 'with an open floor');
+        await floor.getByRole('button', { name: 'Writer 2', exact: true }).click();
+        await assertVisible(page.getByRole('dialog', { name: 'Writer 2' }), 'the card');
+        await page.keyboard.press('Escape');
         await floor.getByRole('button', { name: 'Reply', exact: true }).click();
         await floor.locator('textarea').fill('an answer to a floor');
+        await floor.getByLabel('Your name').fill('A reader');
         await floor.locator('.button.primary').click();
         const answer = page.locator('article[data-id]:not([data-id^="sending"])');
         await assertVisible(answer.filter({ hasText: 'an answer to a floor' }), 'the answer');

@@ -11,6 +11,7 @@ import './safety.test.mjs';
 import './live.test.mjs';
 import './event-stream.test.mjs';
 import './html.test.mjs';
+import './menu.test.mjs';
 import './pictures.test.mjs';
 import './account.test.mjs';
 import './console.mjs';

@@ -18,6 +18,7 @@ const FOLDERS = [
   'account', // signing in, and what is the reader's own: name, mails, notifications, data
   'composer', // the forms that a reader writes in
   'comment', // one comment on the page, with everything that opens under it
+  'menu', // what opens beside a comment: its menu, the card of its author, a report, the offer to undo
   'thread', // the list of comments, and what keeps it up to date
   'widgets', // the elements beside the comments: counts, the newest comments, the bell
   '.', // the custom element and the script tag

@@ -1,18 +1,13 @@
 /** What the reader is notified of, newest first, in a window; it is read when it is shown. */
 
 import { listNotifications, readNotifications } from '../api/member-calls.ts';
-import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
-import { fetchSubject, plainPageUrl } from '../api/public.ts';
-import type { Comment, Notification } from '../api/wire.ts';
+import type { Notification } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
-import { safeUrl } from '../dom/safe-url.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { accountText } from '../text/account.ts';
+import { commentLink } from './comment-link.ts';
 import { AccountDialog } from './dialog.ts';
-
-/** Characters that are shown of a comment. */
-const EXCERPT_LENGTH = 140;
 
 export type NotificationsHost = Pick<ThreadContext, 'api' | 'locale' | 'subject' | 'text'>;
 
@@ -63,32 +58,6 @@ function item(
     'li',
     { class: read ? null : 'is-unread' },
     h('p', {}, sentence, ' · ', locale.timeAgo(created_at)),
-    comment ? linkTo(host, comment, close) : h('p', { class: 'excerpt' }, own.gone),
+    comment ? commentLink(host, comment, close) : h('p', { class: 'excerpt' }, own.gone),
   );
 }
-
-/** The comment in this thread; else on the page of its subject, which is asked for when the link is followed. */
-function linkTo({ api, subject }: NotificationsHost, comment: Comment, close: () => void) {
-  const name = subjectNameOf(comment.subject);
-  const hash = `#comment-${comment.id}`;
-  const excerpt = excerptOf(comment.content);
-  if (name === subject) {
-    return h('a', { href: hash, dir: 'auto', on: { click: close } }, excerpt);
-  }
-  const plainPage = plainPageUrl(api.base, name) + hash;
-  const follow = async (event: MouseEvent) => {
-    if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-    event.preventDefault();
-    const page = await fetchSubject(api.base, name).then(
-      ({ data }) => data.url && safeUrl(data.url),
-      () => null,
-    );
-    location.assign(page ? page + hash : plainPage);
-  };
-  return h('a', { href: plainPage, dir: 'auto', on: { click: follow } }, excerpt);
-}
-
-const excerptOf = (content: string): string => {
-  const chars = [...content];
-  return chars.length > EXCERPT_LENGTH ? `${chars.slice(0, EXCERPT_LENGTH).join('')}…` : content;
-};

@@ -120,7 +120,7 @@ export class ApiClient {
   async send<Data>(
     method: ApiRequest['method'],
     path: string,
-    options: Pick<ApiRequest, 'body' | 'idempotencyKey' | 'challengeAnswer'> = {},
+    options: Pick<ApiRequest, 'body' | 'idempotencyKey' | 'challengeAnswer' | 'keepalive'> = {},
   ): Promise<ApiAnswer<Data>> {
     const send = () =>
       this.request<Data>({ method, url: path, token: this.#tokens.token, ...options });

@@ -11,12 +11,15 @@ import type {
   Me,
   Media,
   Notifications,
+  Page,
+  ReportReason,
   Session,
   SignInLinkRequest,
   SignInProvider,
 } from './wire.ts';
 
-export function createGuest(api: ApiClient, name: string): Promise<ApiAnswer<Guest>> {
+/** A guest without a name may react and report. */
+export function createGuest(api: ApiClient, name?: string): Promise<ApiAnswer<Guest>> {
   return api.request({ method: 'POST', url: '/v1/guests', body: { name } });
 }
 
@@ -119,6 +122,29 @@ export function editComment(
   return api.send('PATCH', `/v1/comments/${id}`, { body: { content }, challengeAnswer });
 }
 
-export function deleteComment(api: ApiClient, id: string): Promise<ApiAnswer<null>> {
-  return api.send('DELETE', `/v1/comments/${id}`);
+export function deleteComment(
+  api: ApiClient,
+  id: string,
+  { keepalive = false } = {},
+): Promise<ApiAnswer<null>> {
+  return api.send('DELETE', `/v1/comments/${id}`, { keepalive });
+}
+
+/** A second report of the same reader changes nothing. */
+export function reportComment(
+  api: ApiClient,
+  id: string,
+  body: { reason: ReportReason; note?: string },
+  challengeAnswer?: string,
+): Promise<ApiAnswer<null>> {
+  return api.send('POST', `/v1/comments/${id}/reports`, { body, challengeAnswer });
+}
+
+/** What a member has written for all readers, the newest first. */
+export function listMemberComments(
+  api: ApiClient,
+  id: string,
+  limit: number,
+): Promise<ApiAnswer<Pick<Page, 'data' | 'page'>>> {
+  return api.request({ method: 'GET', url: `/v1/members/${id}/comments?limit=${limit}` });
 }

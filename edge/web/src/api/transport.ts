@@ -18,6 +18,8 @@ export interface ApiRequest {
   /** Asks every cache on the way to revalidate. */
   pastCaches?: boolean;
   signal?: AbortSignal;
+  /** Is sent also when the page is left. */
+  keepalive?: boolean | undefined;
   /** Sends the cookies of the server. */
   withCookies?: boolean;
 }
@@ -42,7 +44,7 @@ export async function sendRequest<Data>(request: ApiRequest): Promise<ApiAnswer<
 }
 
 async function fetchJson(request: ApiRequest): Promise<{ response: Response; data: unknown }> {
-  const { method, url, body, signal, pastCaches, withCookies } = request;
+  const { method, url, body, signal, pastCaches, withCookies, keepalive = false } = request;
   const timeout = new AbortController();
   const abort = () => timeout.abort();
   const timer = setTimeout(abort, method === 'GET' ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS);
@@ -55,6 +57,7 @@ async function fetchJson(request: ApiRequest): Promise<{ response: Response; dat
       // `reload` sends `Cache-Control: no-cache`, and the request still needs no preflight.
       cache: pastCaches ? 'reload' : 'default',
       credentials: withCookies ? 'include' : 'same-origin',
+      keepalive,
       signal: timeout.signal,
     });
     return { response, data: parseJson(await response.text()) };

@@ -75,6 +75,7 @@ export interface Comment {
 export type SubjectMode = 'tree' | 'two_level' | 'flat' | 'building';
 
 export interface Subject extends SubjectName {
+  owner_id: string | null;
   mode: SubjectMode;
   state: 'open' | 'closed' | 'hidden';
   comments: number;
@@ -200,6 +201,8 @@ export interface Notifications {
   page: { next: string | null };
   unread: number;
 }
+
+export type ReportReason = 'spam' | 'abuse' | 'illegal' | 'other';
 
 export type Sort = 'hot' | 'new' | 'old' | 'top' | 'best' | 'replies' | 'controversial';
 

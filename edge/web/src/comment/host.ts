@@ -15,8 +15,6 @@ export interface OwningComment {
   /** What the reader did to the comment, and may do. */
   readonly own: Readonly<OverlayEntry>;
   readonly authorName: string;
-  /** Holds the question for a guest's name, when a reaction needs one. */
-  readonly prompt: HTMLElement;
   focus(): void;
   hideBody(isHidden: boolean): void;
   renderActions(): void;
@@ -43,13 +41,22 @@ export interface CommentHost extends ComposerHost {
   readonly composers: Set<Composer>;
   readonly frame: ReplyAnnouncer;
   readonly reader: ComposerHost['reader'] & OverlaySource;
-  readonly writing: ComposerHost['writing'] & CommentWriter;
   readonly comments: FloorSource;
   readonly reacting: CommentReactions;
+  /** Null while the reader has muted nobody. */
+  readonly muting: AuthorMuting | null;
+  /** The member that the subject belongs to. */
+  readonly ownerId: string | null;
+  /** A reader who is unknown becomes a guest without a name; false, and `place` says why, when that failed. */
+  becomeGuest(place: MessagePlace): Promise<boolean>;
+  /** Loads the menus; where that is impossible, `place` says so. */
+  useMenus(place: MessagePlace, use: (menus: CommentMenus) => void): Promise<void>;
+  /** What is on its way; null, and `place` says so, where it cannot be loaded. */
+  loaded<Part>(loading: Promise<Part>, place: MessagePlace): Promise<Part | null>;
   /** Loads the forms, and what `writing` has; rejects where that is impossible. */
   loadForms(): Promise<typeof Forms>;
   /** Shows at a comment what went wrong there; throws what is no `ApiProblem`. */
-  report(problem: unknown, view: Pick<OwningComment, 'showMessage'>): void;
+  report(problem: unknown, place: MessagePlace): void;
 }
 
 interface FloorSource {
@@ -70,8 +77,20 @@ interface OverlaySource {
   loadOverlay(ids: string[]): Promise<void>;
 }
 
-interface CommentWriter {
-  deleteComment(view: OwningComment, closeQuestion: () => void): Promise<void>;
+/** Where the reader is told what went wrong. */
+export type MessagePlace = Pick<OwningComment, 'showMessage'>;
+
+/** What opens beside a comment. */
+export interface CommentMenus {
+  openMenu(view: OwningComment, opener: HTMLElement): void;
+  /** What is known of the author of `comment`. */
+  openCard(comment: Pick<ShownComment, 'author'>, opener: HTMLElement): void;
+  deleteComment(view: OwningComment): void;
+}
+
+interface AuthorMuting {
+  /** What stands in the place of a comment whose author the reader has muted; null for another one. */
+  placeholder(comment: Pick<ShownComment, 'id' | 'author'>): HTMLElement | null;
 }
 
 interface CommentReactions {

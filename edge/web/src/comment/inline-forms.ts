@@ -1,10 +1,9 @@
-/** What opens under a comment: the form for a reply or an edit, and the question before a deletion. */
+/** What opens under a comment: the form for a reply or an edit. */
 
 import type { ComposerPurpose } from '../composer/composer.ts';
-import type * as Forms from '../composer/forms.ts';
-import { closeOnEscape, h } from '../dom/html.ts';
+import { h } from '../dom/html.ts';
 import { isTombstone } from '../model/shown-comment.ts';
-import type { CommentHost, OwningComment } from './host.ts';
+import type { CommentHost, MessagePlace, OwningComment } from './host.ts';
 
 export class InlineForms {
   /** Holds at most one form. */
@@ -21,7 +20,10 @@ export class InlineForms {
     const { text } = thread;
     this.replyButton = actionButton('reply', text.reply, () => this.#openReply());
     this.editButton = actionButton('edit', text.edit, () => this.#openEdit());
-    this.deleteButton = actionButton('delete', text.delete, () => this.#confirmDelete());
+    this.deleteButton = actionButton('delete', text.delete, () => {
+      this.close();
+      thread.useMenus(view, (menus) => menus.deleteComment(view));
+    });
   }
 
   get isOpen(): boolean {
@@ -60,40 +62,6 @@ export class InlineForms {
       this.#view.hideBody(true);
     }
   }
-
-  async #confirmDelete(): Promise<void> {
-    if (!(await loadForms(this.#thread, this.#view))) return;
-    const { text, writing } = this.#thread;
-    const close = () => {
-      this.close();
-      this.deleteButton.focus();
-    };
-    const yes = h('button', { type: 'button', class: 'button danger' }, text.delete);
-    yes.addEventListener('click', () => {
-      yes.setAttribute('aria-disabled', 'true');
-      writing.deleteComment(this.#view, () => this.close());
-    });
-    const panel = h(
-      'div',
-      { class: 'confirm', role: 'group', 'aria-label': text.confirmDelete },
-      h('span', {}, text.confirmDelete),
-      yes,
-      h('button', { type: 'button', class: 'button', on: { click: close } }, text.cancel),
-    );
-    closeOnEscape(panel, close);
-    this.slot.replaceChildren(panel);
-    yes.focus();
-  }
-}
-
-/** What the reader writes with; where it cannot be loaded, `place` says so. */
-export async function loadForms(
-  thread: CommentHost,
-  place: Pick<OwningComment, 'showMessage'>,
-): Promise<typeof Forms | null> {
-  const forms = await thread.loadForms().catch(() => null);
-  place.showMessage(forms ? '' : thread.text.errors.network);
-  return forms;
 }
 
 /**
@@ -105,11 +73,11 @@ export async function openForm(
   purpose: ComposerPurpose,
   slot: HTMLElement,
   opener: HTMLElement,
-  place: Pick<OwningComment, 'showMessage'>,
+  place: MessagePlace,
   onClose?: () => void,
 ): Promise<boolean> {
   const { composers } = thread;
-  const forms = await loadForms(thread, place);
+  const forms = await thread.loaded(thread.loadForms(), place);
   if (!forms) return false;
   const composer = new forms.Composer(thread, purpose, () => {
     composers.delete(composer);

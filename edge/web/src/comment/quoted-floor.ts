@@ -8,9 +8,11 @@ import {
   reactionStateWith,
 } from '../model/shown-comment.ts';
 import { TextFold } from './fold.ts';
-import type { CommentHost, OwningComment } from './host.ts';
-import { loadForms, openForm } from './inline-forms.ts';
+import { authorBadges } from './header.ts';
+import type { CommentHost, MessagePlace } from './host.ts';
+import { openForm } from './inline-forms.ts';
 import { bodyOf } from './parts.ts';
+import { canShare, copyLink, shareLink } from './share.ts';
 
 export class QuotedFloorView {
   readonly node = h('div', { class: 'fl', role: 'listitem' });
@@ -18,11 +20,12 @@ export class QuotedFloorView {
   /** The ids from the root to the floor. */
   readonly #path: string[];
   readonly #number: HTMLButtonElement;
-  readonly #name = h('span', { class: 'author' });
-  readonly #guest: HTMLSpanElement;
+  readonly #name: HTMLButtonElement;
+  readonly #badges = h('span', { class: 'badges' });
   readonly #fold: TextFold;
   readonly #slot = h('div');
   #floor: QuotedComment;
+  #isMuted = false;
   #like: HTMLButtonElement | null = null;
 
   constructor(thread: CommentHost, floor: QuotedComment, path: string[]) {
@@ -31,7 +34,16 @@ export class QuotedFloorView {
     this.#path = path;
     const { text } = thread;
     this.#fold = new TextFold(text);
-    this.#guest = h('span', { class: 'badge guest', title: text.guestLabel }, text.guest);
+    this.#name = h('button', {
+      type: 'button',
+      class: 'author',
+      on: {
+        click: () =>
+          thread.useMenus({ showMessage: (sentence) => thread.frame.announce(sentence) }, (menus) =>
+            menus.openCard(this.#floor, this.#name),
+          ),
+      },
+    });
     this.#number = h('button', {
       type: 'button',
       class: 'number',
@@ -49,7 +61,7 @@ export class QuotedFloorView {
           },
         },
       },
-      h('div', { class: 'floor-head' }, this.#name, this.#guest, this.#number),
+      h('div', { class: 'floor-head' }, this.#name, this.#badges, this.#number),
       this.#fold.node,
     );
     this.node.append(press, this.#slot);
@@ -61,17 +73,23 @@ export class QuotedFloorView {
   }
 
   update(floor: QuotedComment): void {
-    const { api, locale, text } = this.#thread;
+    const { api, locale, muting, ownerId, text } = this.#thread;
     const isNew = this.#fold.node.querySelector('.body') === null;
-    const isChanged = isNew || floor.html !== this.#floor.html || isTombstone(floor);
+    const placeholder = muting?.placeholder(floor) ?? null;
+    const wasMuted = this.#isMuted;
+    this.#isMuted = placeholder !== null;
+    const isTextChanged = isNew || floor.html !== this.#floor.html || isTombstone(floor);
+    const isChanged = isTextChanged || wasMuted !== this.#isMuted;
     this.#floor = floor;
     const name = authorNameOf(floor, locale);
     const number = this.#path.length;
     this.#name.textContent = name;
-    this.#guest.hidden = !floor.author?.guest;
+    this.#name.disabled = isTombstone(floor);
+    const author = floor.author && { ...floor.author, level: null };
+    this.#badges.replaceChildren(...authorBadges(author, ownerId, text));
     this.#number.textContent = String(number);
     this.#number.setAttribute('aria-label', text.actOnFloor(number, name));
-    if (isChanged) this.#fold.show(bodyOf(floor, locale, api.base));
+    if (isChanged) this.#fold.show(placeholder ?? bodyOf(floor, locale, api.base));
     if (isTombstone(floor)) this.#close();
     this.#number.disabled = floor.state !== 'published' || isTombstone(floor);
     this.#renderLike();
@@ -91,13 +109,18 @@ export class QuotedFloorView {
         message.textContent = sentence;
       },
     };
-    this.#like = button(text.like, () => this.#react(slot, place));
+    this.#like = button(text.like, () => this.#react(place));
     const parent = { ...this.#floor, path: this.#path };
     const reply = button(text.build, () => openForm(this.#thread, { parent }, slot, reply, place));
-    const copy = button(text.copyLink, () => this.#copyLink(copy, message));
+    const { id } = this.#floor;
+    const copy = button(text.copyLink, async () => {
+      if (await copyLink(this.#thread, id, place)) copy.textContent = text.linkCopied;
+    });
+    const share = button(text.share, () => shareLink(id));
+    share.hidden = !canShare;
     reply.hidden = !isOpen;
     this.#slot.replaceChildren(
-      h('div', { class: 'floor-actions' }, this.#like, reply, copy),
+      h('div', { class: 'floor-actions' }, this.#like, reply, copy, share),
       message,
       slot,
     );
@@ -125,13 +148,10 @@ export class QuotedFloorView {
     this.#like.setAttribute('aria-pressed', String(this.#reaction === 'like'));
   }
 
-  async #react(prompt: HTMLElement, place: Pick<OwningComment, 'showMessage'>): Promise<void> {
+  async #react(place: MessagePlace): Promise<void> {
     const { identity, reacting } = this.#thread;
     place.showMessage('');
-    if (!identity.token) {
-      const forms = await loadForms(this.#thread, place);
-      if (!(await forms?.askGuestName(this.#thread, prompt))) return;
-    }
+    if (!identity.token && !(await this.#thread.becomeGuest(place))) return;
     const { id, likes, dislikes = 0 } = this.#floor as QuotedComment & { dislikes?: number };
     const before = { likes, dislikes, reaction: this.#reaction };
     const wanted = before.reaction === 'like' ? null : 'like';
@@ -141,20 +161,6 @@ export class QuotedFloorView {
     } catch (problem) {
       reacting.showReaction(id, before);
       this.#thread.report(problem, place);
-    }
-  }
-
-  async #copyLink(copy: HTMLElement, message: HTMLElement): Promise<void> {
-    const { frame, text } = this.#thread;
-    const [page] = location.href.split('#');
-    const link = `${page}#comment-${this.#floor.id}`;
-    try {
-      await navigator.clipboard.writeText(link);
-      copy.textContent = text.linkCopied;
-      frame.announce(text.linkCopied);
-    } catch {
-      // Without a secure connection there is no clipboard: the reader copies it.
-      message.textContent = link;
     }
   }
 }

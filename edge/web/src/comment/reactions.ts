@@ -32,10 +32,6 @@ export class ReactionButtons {
     return [this.#like.node, this.#dislike.node];
   }
 
-  focus(): void {
-    this.#like.node.focus();
-  }
-
   render(isVisible: boolean): void {
     const { comment, own } = this.#view;
     this.#renderButton(this.#like, comment.likes, own.reaction === 'like');
@@ -69,24 +65,11 @@ export class ReactionButtons {
   async #react(kind: Reaction): Promise<void> {
     const { identity, reacting } = this.#thread;
     this.#view.showMessage('');
-    if (!identity.token && !(await this.#askToBecomeGuest())) return;
+    if (!identity.token && !(await this.#thread.becomeGuest(this.#view))) return;
     const before = this.#state();
     this.#wanted = before.reaction === kind ? null : kind;
     reacting.showReaction(this.#view.comment.id, reactionStateWith(before, this.#wanted));
     if (!this.#isSending) await this.#sendUntilSettled(before);
-  }
-
-  /** Asks for a name at this comment; resolves to whether the reader is a guest then. */
-  async #askToBecomeGuest(): Promise<boolean> {
-    let isGuest = false;
-    try {
-      const { askGuestName } = await this.#thread.loadForms();
-      isGuest = await askGuestName(this.#thread, this.#view.prompt);
-    } catch {
-      this.#view.showMessage(this.#thread.text.errors.network);
-    }
-    this.focus();
-    return isGuest;
   }
 
   #state(): ReactionState {

@@ -38,7 +38,6 @@ export class CommentView implements OwningComment {
   readonly forms: InlineForms;
   readonly reactions: ReactionButtons;
   readonly building: Building;
-  readonly prompt = h('div');
   comment: ShownComment;
   own: Readonly<OverlayEntry>;
   isPinned = false;
@@ -46,6 +45,7 @@ export class CommentView implements OwningComment {
   isKept = false;
   readonly #thread: CommentViewHost;
   readonly #article: HTMLElement;
+  readonly #menuButton: HTMLButtonElement;
   readonly #header: CommentHeader;
   readonly #answered = h('p', { class: 'answer', hidden: true });
   readonly #state = h('p', { class: 'state' });
@@ -61,7 +61,24 @@ export class CommentView implements OwningComment {
     this.own = thread.reader.overlayEntry(comment.id);
     const ids = { author: uniqueId('author'), when: uniqueId('when'), floor: uniqueId('floor') };
     this.#fold = new TextFold(thread.text);
-    this.#header = new CommentHeader(comment, thread.locale, ids);
+    this.#header = new CommentHeader(comment, thread.locale, ids, (author) =>
+      thread.useMenus(this, (menus) => menus.openCard(this.comment, author)),
+    );
+    this.#menuButton = h(
+      'button',
+      {
+        type: 'button',
+        class: 'act more',
+        part: 'menu-button',
+        'aria-label': thread.text.more,
+        'aria-haspopup': 'menu',
+        'aria-expanded': 'false',
+        on: {
+          click: () => thread.useMenus(this, (menus) => menus.openMenu(this, this.#menuButton)),
+        },
+      },
+      '⋯',
+    );
     this.reactions = new ReactionButtons(thread, this);
     this.building = new Building(thread, this);
     this.forms = new InlineForms(thread, this);
@@ -99,7 +116,7 @@ export class CommentView implements OwningComment {
 
   setPinned(): void {
     this.isPinned = true;
-    this.#header.renderBadges(this.comment, true);
+    this.#header.renderBadges(this.comment, this.#marks);
   }
 
   /** Marks the comment that a link names, for a moment. */
@@ -154,6 +171,7 @@ export class CommentView implements OwningComment {
   renderActions(): void {
     this.reactions.render(this.comment.state === 'published');
     this.forms.render();
+    this.#menuButton.hidden = this.comment.state !== 'published';
     setTabStop(this.#article);
   }
 
@@ -166,6 +184,7 @@ export class CommentView implements OwningComment {
       replyButton,
       editButton,
       deleteButton,
+      this.#menuButton,
     );
     return h(
       'div',
@@ -177,23 +196,28 @@ export class CommentView implements OwningComment {
       this.#fold.node,
       actions,
       this.#message,
-      this.prompt,
       slot,
     );
   }
 
   #render(): void {
     const { comment } = this;
-    const { locale } = this.#thread;
+    const { api, locale, muting } = this.#thread;
     const avatar = avatarOf(comment.author, comment.author ? this.authorName : '·');
     this.#avatar.replaceWith(avatar);
     this.#avatar = avatar;
-    this.#header.render(comment, this.#floorText(), this.isPinned);
+    this.#header.render(comment, this.#floorText(), this.#marks);
     this.#renderState();
-    this.#fold.show(bodyOf(comment, locale, this.#thread.api.base));
+    const placeholder = muting?.placeholder(comment) ?? null;
+    this.node.classList.toggle('muted', placeholder !== null);
+    this.#fold.show(placeholder ?? bodyOf(comment, locale, api.base));
     if (isTombstone(comment)) this.building.render();
     this.node.classList.toggle('sending', comment.state === 'sending');
     this.renderActions();
+  }
+
+  get #marks() {
+    return { isPinned: this.isPinned, ownerId: this.#thread.ownerId };
   }
 
   /** A root has its number in the list, and an answer in a building its place in the chain. */

@@ -5,10 +5,13 @@ import { h } from '../dom/html.ts';
 import type { Locale } from '../text/locale.ts';
 import type { ComposerForm } from './form.ts';
 
+/** Where it is answered. */
+export type AnswerPlace = Pick<ComposerForm, 'node' | 'progress' | 'widgetSlot'>;
+
 /** Null when there is no answer. */
 export async function answerChallenge(
   challenge: Challenge,
-  form: ComposerForm,
+  form: AnswerPlace,
   { text, tag }: Locale,
 ): Promise<string | null> {
   const isWidget = 'sitekey' in challenge;
@@ -29,7 +32,7 @@ export async function answerChallenge(
 
 /** A box outside of the shadow tree, where scripts of others find what they draw, shown in the form. */
 async function withWidgetBox<Result>(
-  { node, widgetSlot }: ComposerForm,
+  { node, widgetSlot }: AnswerPlace,
   use: (box: HTMLElement) => Promise<Result>,
 ): Promise<Result> {
   const box = h('div', { slot: widgetSlot.name });

@@ -15,7 +15,6 @@ import { answerChallenge } from './answer.ts';
 import { ComposerDraft } from './draft.ts';
 import { draftScope } from './draft-key.ts';
 import { ComposerForm } from './form.ts';
-import type { GuestNameHost } from './guest-name.ts';
 import { PictureTray } from './pictures.ts';
 import { type ComposerShell, composerShell } from './shell.ts';
 
@@ -27,7 +26,7 @@ const WARN_CONTENT_CODE_POINTS = 4_500;
 /** The thread that a composer writes in. */
 export interface ComposerHost extends ThreadContext {
   readonly reader: ComposerReader;
-  readonly writing: GuestNameHost['writing'] & PostWriter;
+  readonly writing: PostWriter;
   readonly account: ComposerAccount;
   /** The server has refused a post because the subject is closed. */
   close(): void;
@@ -48,6 +47,8 @@ interface ComposerAccount {
 }
 
 interface PostWriter {
+  /** Rejects with an `ApiProblem` when the server refuses the name. */
+  becomeGuest(name: string): Promise<void>;
   /** Rejects with an `ApiProblem` when the server refuses the name. */
   rename(name: string): Promise<void>;
   /** The node of a comment that is on its way. */
@@ -132,12 +133,12 @@ export class Composer {
     const { account, identity, text } = this.#thread;
     const { kind, member } = identity;
     const { postingAs } = this.#form;
-    // Who has just signed in may have no name yet.
-    const isNameless = kind === 'account' && !member?.name;
-    this.#isRenaming = isNameless || (this.#isRenaming && kind === 'guest');
-    this.#form.asksName = (!member || this.#isRenaming) && !this.#edit;
+    // Who has just signed in may have no name yet, nor has a guest who has only reacted.
+    const isNameless = kind !== 'host' && !member?.name;
+    this.#isRenaming &&= kind === 'guest';
+    this.#form.asksName = (isNameless || this.#isRenaming) && !this.#edit;
     postingAs.replaceChildren();
-    if (!member || this.#edit || this.#isRenaming) return;
+    if (!member || this.#edit || this.#form.asksName) return;
     postingAs.append(text.postingAs(member.name || text.anonymous));
     if (kind === 'guest') {
       const change = () => this.#changeName(member.name);
@@ -161,7 +162,7 @@ export class Composer {
   }
 
   #makePictures(): PictureTray {
-    const { api, text, writing } = this.#thread;
+    const { api, text } = this.#thread;
     const form = this.#form;
     const tray = new PictureTray(
       {
@@ -170,10 +171,10 @@ export class Composer {
         prepare: async () => {
           form.clearTextError();
           const name = form.name.input.value.trim();
-          if (this.#thread.identity.member) return true;
+          if (!form.asksName) return true;
           if (!name) form.showNameError(text.needName);
-          else await writing.becomeGuest(name).catch((problem) => this.#fail(problem));
-          return Boolean(this.#thread.identity.member);
+          else await this.#takeName(name).catch((problem) => this.#fail(problem));
+          return !form.asksName;
         },
         upload: (file, onProgress, signal) => uploadPicture(api, { file, onProgress, signal }),
         showError: (sentence) => form.showTextError(sentence),
@@ -276,13 +277,12 @@ export class Composer {
   }
 
   async #attempt(content: string, name: string): Promise<ApiAnswer<Comment>> {
-    const { api, identity, locale, subject, writing } = this.#thread;
+    const { api, locale, subject } = this.#thread;
     const answer = (challenge: Challenge) => answerChallenge(challenge, this.#form, locale);
     const edited = this.#edit;
     if (edited)
       return sendAnswering((given) => editComment(api, edited.id, content, given), answer);
-    if (!identity.member) await writing.becomeGuest(name);
-    else if (this.#isRenaming) await this.#rename(name);
+    if (this.#form.asksName) await this.#takeName(name);
     const media = this.#pictures?.media.map(({ id }) => id) ?? [];
     const key = this.#draft.keyFor(content, media);
     this.#saveDraft();
@@ -294,8 +294,13 @@ export class Composer {
     return sendAnswering((given) => postComment(api, subject, body, key, given), answer);
   }
 
-  async #rename(name: string): Promise<void> {
+  /** Rejects with an `ApiProblem` when the server refuses the name. */
+  async #takeName(name: string): Promise<void> {
     const { identity, writing } = this.#thread;
+    if (!identity.member) {
+      await writing.becomeGuest(name);
+      return;
+    }
     if (name !== identity.member?.name) await writing.rename(name);
     this.#isRenaming = false;
     this.showIdentity();

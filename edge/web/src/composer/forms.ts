@@ -5,6 +5,5 @@ import css from '../style/forms.css';
 import { addStyles } from '../style/style-sheet.ts';
 
 export { Composer } from './composer.ts';
-export { askGuestName } from './guest-name.ts';
 
 addStyles(css);

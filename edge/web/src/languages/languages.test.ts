@@ -7,6 +7,7 @@ import { keysText } from '../text/keys.ts';
 import '../text/later.ts';
 import { type Language, Locale } from '../text/locale.ts';
 import { LANGUAGE_TAGS } from '../text/match-language.ts';
+import { menuText } from '../text/menu.ts';
 import { numbersIn } from '../text/numbers.ts';
 import { widgetText } from '../text/widgets.ts';
 import { zh } from '../text/zh.ts';
@@ -46,6 +47,7 @@ const everyText = (locale: Locale) => ({
   text: locale.text,
   account: accountText(locale),
   keys: keysText(locale),
+  menu: menuText(locale),
   widgets: widgetText(locale),
 });
 

@@ -41,10 +41,6 @@ export const enLater = {
   saved: 'Your change is saved.',
   held: 'Your comment is awaiting review.',
   merged: 'What you wrote and liked here as a guest is yours now.',
-  deletedNow: 'Your comment was deleted.',
-  confirmDelete: 'Delete this comment?',
-  nameToReact: 'Choose a name to react',
-  continue: 'Continue',
   conversation: (n: number) =>
     plural(n, { one: 'conversation, # floor', other: 'conversation, # floors' }),
   /** What one press opens is `step` floors at most. */
@@ -60,6 +56,7 @@ export const enLater = {
   actOnFloor: (n: number, name: string) => `floor ${count(n)}, by ${name}: like, reply, copy link`,
   copyLink: 'Copy link',
   linkCopied: 'Link copied',
+  share: 'Share',
   linked: 'Linked comment',
   showInList: 'Show in the list',
   close: 'Close',

@@ -73,6 +73,10 @@ const first = {
   showFloors: (n: number) => plural(n, { one: '# floor', other: '# floors' }),
   wholeText: 'Show the whole text',
   foldText: 'Fold',
+  /** The menu of a comment. */
+  more: 'More',
+  /** Beside the name of the member that the subject belongs to. */
+  owner: 'OP',
   now: 'just now',
   /** By the `code` of a problem; `network` is an answer that never came. */
   errors: {

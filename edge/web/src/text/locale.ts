@@ -5,6 +5,7 @@ import type { AccountStrings } from './account.ts';
 import type { Strings } from './en.ts';
 import type { KeysStrings } from './keys.ts';
 import type { LanguageTag } from './match-language.ts';
+import type { MenuStrings } from './menu.ts';
 import type { WidgetStrings } from './widgets.ts';
 
 const SECOND_MS = 1_000;
@@ -18,6 +19,7 @@ export interface Language {
   readonly fonts?: string;
   readonly account?: AccountStrings;
   readonly keys?: KeysStrings;
+  readonly menu?: MenuStrings;
   readonly widgets?: WidgetStrings;
 }
 

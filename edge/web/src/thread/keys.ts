@@ -104,8 +104,9 @@ export class Keys {
   }
 }
 
-/** The next or the previous control of the comment, in the direction of its text. */
+/** Opens a menu, or goes to the next or the previous control of the comment, in the direction of its text. */
 function moveWithin(comment: HTMLElement, focused: HTMLElement, key: string): boolean {
+  if (key === 'ArrowDown' && focused.ariaHasPopup === 'menu') return press(focused);
   const controls = controlsOf(comment);
   const at = controls.indexOf(focused);
   if (at < 0 || !/Left|Right/.test(key)) return false;
@@ -120,7 +121,7 @@ function focus(node: HTMLElement | null | undefined): boolean {
 }
 
 function press(node: Element | null | undefined): boolean {
-  if (!(node instanceof HTMLElement) || node.hidden) return false;
+  if (!(node instanceof HTMLElement) || !node.checkVisibility()) return false;
   node.click();
   return true;
 }

@@ -17,6 +17,8 @@ interface RootListHost extends ThreadPartHost {
   readonly reader: ReaderState;
   readonly sort: Sort;
   readonly pinned: Comment[];
+  /** Whom the reader has muted is known before the first comment is shown. */
+  loadMuting(): Promise<void>;
   /** Null keeps what is known. */
   applySubject(subject: Subject | null): void;
   /** The event of the first list or comment that is shown. */
@@ -74,6 +76,7 @@ export class RootList {
     try {
       const page = await pager.next({ signal, pastCaches });
       await this.#thread.comments.addPage(page);
+      await this.#thread.loadMuting();
       if (signal.aborted) return;
       this.#pager = pager;
       this.#showFirst(page);

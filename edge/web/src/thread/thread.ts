@@ -7,14 +7,18 @@ import { ReaderAccount } from '../account/account.ts';
 import { ApiClient } from '../api/client.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
-import type { OwningComment } from '../comment/host.ts';
+import type { MessagePlace } from '../comment/host.ts';
 import type { Composer } from '../composer/composer.ts';
 import type * as Forms from '../composer/forms.ts';
 import { MainComposer } from '../composer/main-composer.ts';
+import type { Menus } from '../menu/menus.ts';
+import type { Muting } from '../menu/muting.ts';
 import { ReaderIdentity } from '../model/identity.ts';
+import { mutedKey } from '../model/muted.ts';
 import { RecentActs } from '../model/recent-acts.ts';
 import type { Strings } from '../text/en.ts';
 import type { Locale } from '../text/locale.ts';
+import { siteStorage } from '../util/json-storage.ts';
 import { AddressFollower } from './address.ts';
 import { ThreadFrame } from './frame.ts';
 import { HostToken, type TokenSource } from './host-token.ts';
@@ -64,6 +68,7 @@ export class CommentThread {
   #info: Partial<Subject> = {};
   #isReady = false;
   #writing: Writing | null = null;
+  #menus: Menus | null = null;
 
   /** Draws the empty thread into `root`, the shadow root of `element`. */
   constructor(element: HTMLElement, root: ShadowRoot, settings: ThreadSettings) {
@@ -123,12 +128,54 @@ export class CommentThread {
 
   /** What the reader writes with; rejects where it cannot be loaded. A second call costs nothing. */
   async loadForms(): Promise<typeof Forms> {
-    const [forms, { Writing }] = await Promise.all([
-      import('../composer/forms.ts'),
-      import('./writing.ts'),
-    ]);
-    this.#writing ??= new Writing(this);
+    const [forms] = await Promise.all([import('../composer/forms.ts'), this.#loadWriting()]);
     return forms;
+  }
+
+  async #loadWriting(): Promise<Writing> {
+    const { Writing } = await import('./writing.ts');
+    this.#writing ??= new Writing(this);
+    return this.#writing;
+  }
+
+  /** What is on its way; null, and `place` says so, where it cannot be loaded. */
+  async loaded<Part>(loading: Promise<Part>, place: MessagePlace): Promise<Part | null> {
+    const part = await loading.catch(() => null);
+    place.showMessage(part ? '' : this.text.errors.network);
+    return part;
+  }
+
+  /** A reader who is unknown becomes a guest without a name; false, and `place` says why, when that failed. */
+  async becomeGuest(place: MessagePlace): Promise<boolean> {
+    try {
+      const writing = await this.loaded(this.#loadWriting(), place);
+      await writing?.becomeGuest();
+      return writing !== null;
+    } catch (problem) {
+      this.report(problem, place);
+      return false;
+    }
+  }
+
+  /** Loads the menus; where that is impossible, `place` says so. */
+  async useMenus(place: MessagePlace, use: (menus: Menus) => void): Promise<void> {
+    const menus = await this.loaded(this.#loadMenus(), place);
+    if (menus) use(menus);
+  }
+
+  async #loadMenus(): Promise<Menus> {
+    const { Menus } = await import('../menu/menus.ts');
+    this.#menus ??= new Menus(this);
+    return this.#menus;
+  }
+
+  /** Whom the reader has muted is known before the first comment is shown. */
+  async loadMuting(): Promise<void> {
+    if (siteStorage.get(mutedKey(this.api.base))) await this.#loadMenus().catch(() => null);
+  }
+
+  get muting(): Muting | null {
+    return this.#menus?.muting ?? null;
   }
 
   /** There is none before the forms are loaded. */
@@ -148,6 +195,10 @@ export class CommentThread {
 
   get mode(): SubjectMode {
     return this.#info.mode ?? 'two_level';
+  }
+
+  get ownerId(): string | null {
+    return this.#info.owner_id ?? null;
   }
 
   get isOpen(): boolean {
@@ -240,11 +291,11 @@ export class CommentThread {
   }
 
   /** Shows at a comment what went wrong there. */
-  report(problem: unknown, view: Pick<OwningComment, 'showMessage'>): void {
+  report(problem: unknown, place: MessagePlace): void {
     if (!(problem instanceof ApiProblem)) throw problem;
     this.reader.dropRefusedToken(problem);
     this.emitProblem(problem);
-    view.showMessage(this.locale.describeProblem(problem));
+    place.showMessage(this.locale.describeProblem(problem));
   }
 
   emitReady(): void {

@@ -1,12 +1,11 @@
 /** What the reader writes and who writes it: shown at once, then as the server has taken it. */
 
 import type { ReaderAccount } from '../account/account.ts';
-import { changeMe, createGuest, deleteComment, renameGuest } from '../api/member-calls.ts';
+import { changeMe, createGuest, renameGuest } from '../api/member-calls.ts';
 import { parseSubjectName } from '../api/paths.ts';
 import type { Author, Comment } from '../api/wire.ts';
-import type { OwningComment } from '../comment/host.ts';
 import { uniqueId } from '../dom/html.ts';
-import { type AnsweredComment, type ShownComment, tombstoneOf } from '../model/shown-comment.ts';
+import type { AnsweredComment, ShownComment } from '../model/shown-comment.ts';
 import type { HostToken } from './host-token.ts';
 import type { LiveUpdates } from './live.ts';
 import type { ThreadPartHost } from './part-host.ts';
@@ -19,11 +18,11 @@ export interface WritingHost extends ThreadPartHost {
   readonly hostToken: HostToken;
   /** As the server counts, with the reader's own changes since. */
   readonly count: number;
-  report(problem: unknown, view: OwningComment): void;
 }
 
 export class Writing {
   readonly #thread: WritingHost;
+  #guestOnItsWay: Promise<void> | null = null;
 
   constructor(thread: WritingHost) {
     this.#thread = thread;
@@ -50,7 +49,7 @@ export class Writing {
     const member = identity.member ?? { name: guestName };
     const author: Author = {
       id: member.id ?? '0',
-      name: member.name ?? '',
+      name: member.name || guestName,
       avatar: member.avatar ?? null,
       level: member.level ?? null,
       guest: !identity.kind || identity.kind === 'guest',
@@ -105,27 +104,18 @@ export class Writing {
     frame.announce(text.saved);
   }
 
-  async deleteComment(view: OwningComment, closeQuestion: () => void): Promise<void> {
-    const { api, comments, frame, recent, text } = this.#thread;
-    const { id, state } = view.comment;
-    try {
-      await deleteComment(api, id);
-    } catch (problem) {
-      closeQuestion();
-      this.#thread.report(problem, view);
-      return;
-    }
-    recent.rememberRemoval(id);
-    recent.forgetPost(id);
-    closeQuestion();
-    comments.updateEach(id, tombstoneOf);
-    if (state === 'published') this.#thread.setCount(Math.max(0, this.#thread.count - 1));
-    frame.announce(text.deletedNow);
-    view.focus();
+  /**
+   * Who only reacts or reports needs no name. Several calls at once make one guest. Rejects with an `ApiProblem` when the
+   * server refuses the name, or guests.
+   */
+  becomeGuest(name?: string): Promise<void> {
+    this.#guestOnItsWay ??= this.#createGuest(name).finally(() => {
+      this.#guestOnItsWay = null;
+    });
+    return this.#guestOnItsWay;
   }
 
-  /** Rejects with an `ApiProblem` when the server refuses the name. */
-  async becomeGuest(name: string): Promise<void> {
+  async #createGuest(name?: string): Promise<void> {
     const { api, hostToken, identity, reader } = this.#thread;
     await hostToken.isKnown();
     if (identity.hostToken) return;
