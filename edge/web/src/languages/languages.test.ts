@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { accountText } from '../text/account.ts';
+import { composerText } from '../text/composer.ts';
 import { en } from '../text/en.ts';
 import { keysText } from '../text/keys.ts';
 import '../text/later.ts';
@@ -47,6 +48,7 @@ const everyText = (locale: Locale) => ({
   account: accountText(locale),
   keys: keysText(locale),
   widgets: widgetText(locale),
+  composer: composerText(locale),
 });
 
 const pathsOf = (texts: object) => textsOf(texts).map(([path]) => path.replace(/\(.*/, ''));
