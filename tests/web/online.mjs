@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import './reading.test.mjs';
 import './writing.test.mjs';
+import './composer.test.mjs';
 import './building.test.mjs';
 import './accessibility.test.mjs';
 import './safety.test.mjs';

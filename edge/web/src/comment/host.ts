@@ -44,7 +44,7 @@ export interface CommentHost extends ComposerHost {
   readonly frame: ReplyAnnouncer;
   readonly reader: ComposerHost['reader'] & OverlaySource;
   readonly writing: ComposerHost['writing'] & CommentWriter;
-  readonly comments: FloorSource;
+  readonly comments: ComposerHost['comments'] & FloorSource;
   readonly reacting: CommentReactions;
   /** Loads the forms, and what `writing` has; rejects where that is impossible. */
   loadForms(): Promise<typeof Forms>;

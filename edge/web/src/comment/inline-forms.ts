@@ -111,7 +111,7 @@ export async function openForm(
   const { composers } = thread;
   const forms = await loadForms(thread, place);
   if (!forms) return false;
-  const composer = new forms.Composer(thread, purpose, () => {
+  const composer = new forms.Composer(thread, { place: slot, ...purpose }, () => {
     composers.delete(composer);
     slot.replaceChildren();
     onClose?.();

@@ -15,6 +15,7 @@ import { ReaderIdentity } from '../model/identity.ts';
 import { RecentActs } from '../model/recent-acts.ts';
 import type { Strings } from '../text/en.ts';
 import type { Locale } from '../text/locale.ts';
+import { keepChosenSort } from '../util/chosen-sort.ts';
 import { AddressFollower } from './address.ts';
 import { ThreadFrame } from './frame.ts';
 import { HostToken, type TokenSource } from './host-token.ts';
@@ -76,7 +77,10 @@ export class CommentThread {
     this.identity = new ReaderIdentity(base, this.hostToken.current);
     this.api = new ApiClient(base, this.identity, () => this.#renewToken());
     this.recent = new RecentActs(`${base}|${subject}`);
-    this.sortBar = new SortBar(this.text, this.sort, (sort) => this.setSort(sort));
+    this.sortBar = new SortBar(this.text, this.sort, (sort) => {
+      keepChosenSort(sort);
+      this.setSort(sort);
+    });
     this.#composer = new MainComposer(this);
     this.frame = new ThreadFrame(element, root, this.locale, {
       sorts: this.sortBar.node,
@@ -172,11 +176,12 @@ export class CommentThread {
     );
   }
 
+  /** The choice is shown with the list; one that could not be loaded can be made again. */
   setSort(sort: Sort, isStarted = true): void {
-    if (sort === this.sort) return;
+    if (sort === this.sort && this.roots.isLoaded) return;
     this.sort = sort;
-    this.sortBar.show(sort);
     if (isStarted) this.roots.loadFirst();
+    else this.sortBar.show(sort);
   }
 
   focusComposer(): void {
