@@ -6,6 +6,8 @@ import { test } from 'node:test';
 import './reading.test.mjs';
 import './writing.test.mjs';
 import './composer.test.mjs';
+import './thread-search.test.mjs';
+import './lists.test.mjs';
 import './building.test.mjs';
 import './accessibility.test.mjs';
 import './safety.test.mjs';

@@ -85,6 +85,7 @@ export class CommentThread {
     this.frame = new ThreadFrame(element, root, this.locale, {
       sorts: this.sortBar.node,
       bell: this.account.bellPlace,
+      onSearch: (button) => this.#toggleSearch(button).catch(() => undefined),
       composer: this.#composer.form,
       onShowArrived: () => this.live.show(),
       onFootButton: () => this.roots.onFootButton(),
@@ -108,6 +109,12 @@ export class CommentThread {
       }
     };
     section.addEventListener('focusin', load, { once: true });
+  }
+
+  /** A search that cannot be loaded is tried again by the next press. */
+  async #toggleSearch(button: HTMLElement): Promise<void> {
+    const { toggleSearch } = await import('./search.ts');
+    toggleSearch(this, button);
   }
 
   start(): void {
