@@ -10,8 +10,17 @@ import {
   postComment,
   subjectPath,
 } from './support/api.mjs';
+import { violations } from './support/console.mjs';
 import { BASE, skipWithout } from './support/environment.mjs';
-import { assertAttribute, assertVisible, listIsLoaded, withPage } from './support/page.mjs';
+import {
+  assertAttribute,
+  assertVisible,
+  isFocused,
+  listIsLoaded,
+  newText,
+  sendForm,
+  withPage,
+} from './support/page.mjs';
 
 const sortButton = (page, name) => page.locator('.sorts').getByRole('button', { name });
 
@@ -76,15 +85,49 @@ describe('lists', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       const before = await texts();
       assert.equal(before.length, 3);
       await item.getByRole('button', { name: 'Show all 5 replies' }).click();
-      const fold = item.getByRole('button', { name: 'Fold the replies' });
+      const fold = item.getByRole('button', { name: 'Show fewer replies' });
       await assertVisible(fold, 'they can be folded');
       const after = await texts();
       assert.deepEqual(after.slice(0, 3), before, 'they stay where they were');
       assert.equal(new Set(after.map((each) => each.trim())).size, 5);
       await fold.click();
       assert.deepEqual(await texts(), before);
-      await item.getByRole('button', { name: 'Show the replies (2)' }).click();
+      await item.getByRole('button', { name: 'Show all 5 replies' }).click();
       assert.deepEqual(await texts(), after);
+    });
+  });
+
+  test('replies of a root are folded by a button under its picture, which the tab remembers', async () => {
+    const subject = newSubject('video');
+    const token = await guestToken('Folder');
+    const root = await postComment(subject, 'The root', token);
+    await postComment(subject, 'A reply', token, root.id);
+    const path = `/v1/subjects/${subjectPath(subject)}/comments`;
+    await callUntil(path, ({ data }) => data?.data?.[0]?.top_replies?.length === 1);
+    await withPage(subject, {}, async (page) => {
+      const item = page.locator('.list > .item');
+      const reply = item.locator('.replies article');
+      await item.locator('.act.like').first().focus();
+      const rail = item.getByRole('button', { name: 'Fold the replies' });
+      await assertVisible(rail, 'the button');
+      await assertAttribute(rail, 'tabindex', '-1');
+      await rail.click();
+      assert.equal(await reply.isVisible(), false);
+      const row = item.getByRole('button', { name: 'Show the replies (1)' });
+      assert.equal(await isFocused(row), true);
+      assert.deepEqual(await violations(page, 'gailou-comments'), []);
+      await page.reload();
+      await page.locator('gailou-comments').scrollIntoViewIfNeeded();
+      await listIsLoaded(page);
+      await assertVisible(row, 'it is folded after a reload');
+      assert.equal(await reply.isVisible(), false);
+      await row.click();
+      assert.equal(await reply.isVisible(), true);
+      assert.equal(await isFocused(rail), true);
+      await rail.click();
+      await item.getByRole('button', { name: 'Reply' }).click();
+      await sendForm(item.locator('article').first().locator('form'), newText('Own'), 'Reply');
+      await assertVisible(reply.filter({ hasText: 'Own' }), 'what one writes is seen');
     });
   });
 });

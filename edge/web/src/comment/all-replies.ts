@@ -74,9 +74,12 @@ export class AllReplies {
     this.#isFolded = isFolded;
     for (const { node } of this.#placed) node.hidden = isFolded;
     this.#moreButton.hidden = isFolded || this.#pager.isEnded;
-    const { foldReplies, showThread } = composerText(this.#thread.locale);
+    const { locale, text } = this.#thread;
+    const { replies } = this.#view.comment;
     this.#foldButton.hidden = this.#placed.length === 0;
-    this.#foldButton.textContent = isFolded ? showThread(this.#placed.length) : foldReplies;
+    this.#foldButton.textContent = isFolded
+      ? text.showReplies(replies)
+      : composerText(locale).fewerReplies;
     this.#foldButton.setAttribute('aria-expanded', String(!isFolded));
     // The button stands where the replies were.
     if (isFolded) this.#foldButton.scrollIntoView({ block: 'nearest' });

@@ -1,21 +1,21 @@
 /** One tab stop for all controls of a comment; the arrow keys go from one to the next (`thread/keys.ts`). */
 
-const CONTROL_SELECTOR = '.head a, .answer a, .answer button, .actions button';
+const CONTROL_SELECTOR = '.head button, .head a, .answer a, .answer button, .actions button';
 
 /** The controls of a comment that can be used now, in their order. Links in its text are not among them. */
 export function controlsOf(comment: HTMLElement): HTMLElement[] {
   return [...comment.querySelectorAll<HTMLElement>(CONTROL_SELECTOR)].filter(
-    (control) => !control.closest('[hidden]'),
+    (control) => !control.closest('[hidden], :disabled'),
   );
 }
 
-/** Makes `wanted` the tab stop, else the control that is it, else the first button. */
+/** Makes `wanted` the tab stop, else the control that is it, else the first action. */
 export function setTabStop(comment: HTMLElement, wanted?: HTMLElement): void {
   const controls = controlsOf(comment);
   const stop =
     wanted ??
     controls.find((control) => control.tabIndex === 0 && control.hasAttribute('tabindex')) ??
-    controls.find((control) => control.localName === 'button') ??
+    controls.find((control) => control.matches('.act')) ??
     controls[0];
   for (const control of comment.querySelectorAll<HTMLElement>(CONTROL_SELECTOR)) {
     control.tabIndex = control === stop ? 0 : -1;

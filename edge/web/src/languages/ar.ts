@@ -344,6 +344,7 @@ export const language: LoadedLanguage = {
       things: 'أشياء',
     },
     foldReplies: 'طي الردود',
+    fewerReplies: 'إظهار ردود أقل',
     showThread: (n) => `إظهار الردود (${count(n)})`,
   },
 };

@@ -258,6 +258,7 @@ export const language: LoadedLanguage = {
       things: 'Dinge',
     },
     foldReplies: 'Antworten einklappen',
+    fewerReplies: 'Weniger Antworten anzeigen',
     showThread: (n) => `Antworten anzeigen (${count(n)})`,
   },
 };

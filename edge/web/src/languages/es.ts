@@ -280,6 +280,7 @@ export const language: LoadedLanguage = {
       things: 'Objetos',
     },
     foldReplies: 'Plegar las respuestas',
+    fewerReplies: 'Mostrar menos respuestas',
     showThread: (n) => `Mostrar las respuestas (${count(n)})`,
   },
 };

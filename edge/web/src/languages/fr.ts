@@ -286,6 +286,7 @@ export const language: LoadedLanguage = {
       things: 'Objets',
     },
     foldReplies: 'Replier les réponses',
+    fewerReplies: 'Afficher moins de réponses',
     showThread: (n) => `Afficher les réponses (${count(n)})`,
   },
 };

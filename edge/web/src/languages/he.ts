@@ -269,6 +269,7 @@ export const language: LoadedLanguage = {
       things: 'חפצים',
     },
     foldReplies: 'קיפול התשובות',
+    fewerReplies: 'הצגת פחות תשובות',
     showThread: (n) => `הצגת התשובות (${count(n)})`,
   },
 };

@@ -228,6 +228,7 @@ export const language: LoadedLanguage = {
       things: 'もの',
     },
     foldReplies: '返信を折りたたむ',
+    fewerReplies: '返信を減らす',
     showThread: (n) => `返信を表示 (${count(n)}件)`,
   },
 };

@@ -229,6 +229,7 @@ export const language: LoadedLanguage = {
       things: '사물',
     },
     foldReplies: '답글 접기',
+    fewerReplies: '답글 적게 보기',
     showThread: (n) => `답글 보기 (${count(n)}개)`,
   },
 };

@@ -281,6 +281,7 @@ export const language: LoadedLanguage = {
       things: 'Objetos',
     },
     foldReplies: 'Recolher as respostas',
+    fewerReplies: 'Mostrar menos respostas',
     showThread: (n) => `Mostrar as respostas (${count(n)})`,
   },
 };

@@ -301,6 +301,7 @@ export const language: LoadedLanguage = {
       things: 'Предметы',
     },
     foldReplies: 'Свернуть ответы',
+    fewerReplies: 'Показать меньше ответов',
     showThread: (n) => `Показать ответы (${count(n)})`,
   },
 };

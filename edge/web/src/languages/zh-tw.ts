@@ -227,6 +227,7 @@ export const language: LoadedLanguage = {
       things: '物品',
     },
     foldReplies: '收起回覆',
+    fewerReplies: '只顯示部分回覆',
     showThread: (n) => `展開回覆（${count(n)} 則）`,
   },
 };

@@ -37,6 +37,7 @@ const en = {
     things: 'Things',
   },
   foldReplies: 'Fold the replies',
+  fewerReplies: 'Show fewer replies',
   showThread: (n: number) => `Show the replies (${count(n)})`,
 };
 
@@ -75,6 +76,7 @@ const zh: ComposerStrings = {
     things: '物品',
   },
   foldReplies: '收起回复',
+  fewerReplies: '只显示部分回复',
   showThread: (n) => `展开回复（${n} 条）`,
 };
 

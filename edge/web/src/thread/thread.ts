@@ -16,7 +16,9 @@ import { RecentActs } from '../model/recent-acts.ts';
 import type { Strings } from '../text/en.ts';
 import type { Locale } from '../text/locale.ts';
 import { keepChosenSort } from '../util/chosen-sort.ts';
+import { tabStorage } from '../util/json-storage.ts';
 import { AddressFollower } from './address.ts';
+import { foldedKey } from './folded-key.ts';
 import { ThreadFrame } from './frame.ts';
 import { HostToken, type TokenSource } from './host-token.ts';
 import { LiveUpdates } from './live.ts';
@@ -90,25 +92,23 @@ export class CommentThread {
       onShowArrived: () => this.live.show(),
       onFootButton: () => this.roots.onFootButton(),
     });
-    this.#loadKeysOnFocus(settings.areKeysAllowed);
+    this.#loadPartsOnUse(settings.areKeysAllowed);
     this.comments = new ShownComments(this, this.frame.list);
     this.permalink = new AddressFollower(this);
     this.live = new LiveUpdates(this, settings.isLiveAllowed);
     this.roots = new RootList(this);
   }
 
-  /** A focus that cannot load them lets the next one try again. */
-  #loadKeysOnFocus(isAllowed: () => boolean): void {
-    const { section } = this.frame;
-    const load = async () => {
-      try {
-        const { Keys } = await import('./keys.ts');
-        new Keys(section, this.locale, isAllowed);
-      } catch {
-        this.#loadKeysOnFocus(isAllowed);
-      }
-    };
-    section.addEventListener('focusin', load, { once: true });
+  /** Replies that were folded before are folded at once. What cannot be loaded is tried again. */
+  #loadPartsOnUse(areKeysAllowed: () => boolean): void {
+    const load = () =>
+      import('./used-parts.ts')
+        .then(({ startUsedParts }) => startUsedParts(this, areKeysAllowed))
+        .catch(() => undefined);
+    if (tabStorage.get(foldedKey(this.api.base, this.subject))) load();
+    for (const event of ['pointerenter', 'focusin']) {
+      this.frame.section.addEventListener(event, load);
+    }
   }
 
   /** A search that cannot be loaded is tried again by the next press. */
