@@ -219,6 +219,25 @@ describe('writing tools', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
+  test('button below a selection quotes it', async () => {
+    const name = unusual('Selected');
+    const subject = await subjectOf(name);
+    await withPage(subject, {}, async (page) => {
+      const comment = commentWith(page, name);
+      // The button is loaded when the reader comes to the comments.
+      await comment.locator('.body').hover();
+      await comment.locator('.body p').selectText();
+      const button = page.locator('.quote-selection');
+      await assertVisible(button, 'the button');
+      assert.deepEqual(await violations(page, 'gailou-comments'), []);
+      await button.click();
+      const textarea = comment.locator('form.composer textarea');
+      await textarea.waitFor();
+      assert.equal(await textarea.inputValue(), `> A word of ${name}\n\n`);
+      assert.equal(await button.isVisible(), false);
+    });
+  });
+
   test('refused for being too fast, the form counts down and takes no retry until then', async () => {
     const text = newText('Too fast');
     let refusals = 0;

@@ -8,6 +8,7 @@ import { BASE, BLOCKED_WORD, skipWithout } from './support/environment.mjs';
 import {
   assertVisible,
   commentWith,
+  isFocused,
   mainForm,
   newText,
   openForm,
@@ -143,6 +144,22 @@ describe('pictures', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await sendForm(form, newText('Refused'), 'Post');
       await assertVisible(form.getByText('not allowed here'), 'the refusal');
       assert.equal(await form.locator('.pictures li').count(), 1);
+    });
+  });
+
+  test('server that keeps no pictures takes the button away', async () => {
+    const prepare = (context) =>
+      context.route('**/v1/media', (route) =>
+        route.fulfill({ status: 404, json: { code: 'not_found', detail: 'no pictures here' } }),
+      );
+    await withPage(newSubject(), { prepare }, async (page) => {
+      const form = mainForm(page);
+      await choose(page, form, [picture('one.png')]);
+      await assertVisible(form.getByText('no pictures here'), 'it is told');
+      assert.equal(await form.locator('.pictures li').count(), 0);
+      assert.equal(await form.getByRole('button', { name: 'Add a picture' }).isVisible(), false);
+      await page.keyboard.press('Tab');
+      assert.equal(await isFocused(form.getByRole('button', { name: 'Bold' })), true);
     });
   });
 });

@@ -7,6 +7,7 @@ import { MAX_RETRIES, retryWhileOutcomeUnknown } from '../api/retry.ts';
 import type { ApiAnswer } from '../api/transport.ts';
 import type { Challenge, Comment, MemberName } from '../api/wire.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
+import { selectedTextIn } from '../dom/selection.ts';
 import { type AnsweredComment, authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { composerText } from '../text/composer.ts';
@@ -21,7 +22,6 @@ import type { GuestNameHost } from './guest-name.ts';
 import { mentionedIn } from './mention-names.ts';
 import { PictureTray } from './pictures.ts';
 import { fetchPreview } from './preview.ts';
-import { selectedTextIn } from './selection.ts';
 import { type ComposerShell, composerShell } from './shell.ts';
 import { quoteOf } from './text-edit.ts';
 

@@ -162,10 +162,7 @@ export class PictureTray {
     clearTimeout(entry.timer);
     if (isUploaded(entry)) return;
     entry.timer = setTimeout(() => {
-      this.#upload(entry).catch((problem) => {
-        if (!entry.node.isConnected && this.#entries.size === 0) return;
-        this.#host.showProblem(problem);
-      });
+      this.#upload(entry).catch((problem) => this.#host.showProblem(problem));
     }, UPLOAD_PAUSE_MS);
   }
 
@@ -195,6 +192,8 @@ export class PictureTray {
       return media;
     } catch (problem) {
       if (problem instanceof ApiProblem && HOPELESS.includes(problem.status)) this.#remove(entry);
+      // A server that keeps no pictures.
+      if (problem instanceof ApiProblem && problem.status === 404) this.button.hidden = true;
       throw problem;
     } finally {
       if (entry.sending === sending) {

@@ -81,6 +81,10 @@ export class Toolbar {
     this.#setStop(formats[0]);
     this.node.addEventListener('focusin', ({ target }) => this.#setStop(target as HTMLElement));
     input.addEventListener('keydown', (event) => this.#onShortcut(event));
+    // A button that is gone is no stop.
+    input.addEventListener('focus', () => {
+      if (!this.#buttons.some(({ tabIndex }) => tabIndex === 0)) this.#setStop(this.#buttons[0]);
+    });
   }
 
   #apply(edit: Format['edit']): void {

@@ -1,8 +1,9 @@
-/** What a reader gets who comes to the comments: keys, and replies that can be folded. */
+/** What a reader gets who comes to the comments: keys, replies that can be folded, and a button that quotes. */
 
 import { ThreadFolds } from './folds.ts';
 import { Keys } from './keys.ts';
 import type { ThreadPartHost } from './part-host.ts';
+import { QuoteButton } from './quote-button.ts';
 
 const started = new WeakSet<object>();
 
@@ -12,4 +13,5 @@ export function startUsedParts(thread: ThreadPartHost, areKeysAllowed: () => boo
   started.add(thread);
   new Keys(thread.frame.section, thread.locale, areKeysAllowed);
   new ThreadFolds(thread);
+  new QuoteButton(thread);
 }
