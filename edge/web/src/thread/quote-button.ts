@@ -46,6 +46,8 @@ export class QuoteButton {
       this.#timer = setTimeout(() => this.#update(), PAUSE_MS);
     };
     document.addEventListener('selectionchange', onChange);
+    // What was selected while it was on its way.
+    onChange();
   }
 
   #press(): void {
