@@ -125,7 +125,7 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await comments(page).first().locator('.act.like').focus();
       // The keys are loaded with the first focus.
       await page.waitForFunction(() =>
-        performance.getEntriesByType('resource').some(({ name }) => /\/keys-/.test(name)),
+        performance.getEntriesByType('resource').some(({ name }) => /\/used-parts-/.test(name)),
       );
       await page.waitForTimeout(200);
       await page.keyboard.press('j');

@@ -78,12 +78,13 @@ describe('loading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     await withRequests({}, async (page, take) => {
       await take();
       await mainForm(page).locator('textarea').focus();
-      await mainForm(page).getByRole('button', { name: 'Post', exact: true }).waitFor();
+      await mainForm(page).getByRole('toolbar', { name: 'Formatting' }).waitFor();
       const names = (await take()).map(nameOf);
-      for (const name of ['gailou/forms', 'gailou/writing', 'gailou/keys']) {
+      for (const name of ['gailou/forms', 'gailou/tools', 'gailou/writing', 'gailou/used-parts']) {
         assert.ok(names.includes(name), `${name} is among ${names}`);
       }
-      for (const name of ['gailou/turnstile', 'gailou/altcha', 'gailou/live-parts']) {
+      const later = ['emoji-picker', 'search', 'turnstile', 'altcha', 'live-parts'];
+      for (const name of later.map((each) => `gailou/${each}`)) {
         assert.ok(!names.includes(name), name);
       }
       await comments(page).first().locator('.act.reply').click();

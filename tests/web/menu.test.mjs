@@ -80,7 +80,7 @@ describe('menu of a comment', needed, () => {
       const before = await comment.boundingBox();
       await comment.locator('.act.like').focus();
       await page.waitForFunction(() =>
-        performance.getEntriesByType('resource').some(({ name }) => /\/keys-/.test(name)),
+        performance.getEntriesByType('resource').some(({ name }) => /\/used-parts-/.test(name)),
       );
       await until(
         async () => {

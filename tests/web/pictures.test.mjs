@@ -3,14 +3,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { newSubject } from './support/api.mjs';
-import { BASE, skipWithout } from './support/environment.mjs';
+import { violations } from './support/console.mjs';
+import { BASE, BLOCKED_WORD, skipWithout } from './support/environment.mjs';
 import {
   assertVisible,
   commentWith,
+  isFocused,
   mainForm,
   newText,
   openForm,
   postOnPage,
+  sendForm,
   withPage,
 } from './support/page.mjs';
 
@@ -35,7 +38,11 @@ describe('pictures', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     await withPage(newSubject(), {}, async (page) => {
       const form = mainForm(page);
       await choose(page, form, [picture('one.png'), picture('two.png')]);
-      await assertVisible(form.locator('.pictures img[alt="two.png"]'), 'it is uploaded');
+      await assertVisible(form.getByRole('img', { name: 'two.png' }), 'it is shown');
+      const uploaded = page.waitForRequest((request) => request.url().endsWith('/v1/media'));
+      await form.getByLabel('Description of two.png').fill('A red pixel');
+      await form.getByLabel('Description of two.png').press('Enter');
+      assert.match((await uploaded).postData() ?? 'A red pixel', /A red pixel/);
       await form.getByRole('button', { name: 'Remove one.png' }).click();
       assert.equal(await form.locator('.pictures li').count(), 1);
       await postOnPage(page, text);
@@ -44,6 +51,7 @@ describe('pictures', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       const shown = commentWith(page, text).locator('.media img');
       await assertVisible(shown, 'the comment shows it');
       assert.equal(await shown.count(), 1);
+      assert.equal(await shown.getAttribute('alt'), 'A red pixel');
       const { width, height, natural } = await shown.evaluate(async (image) => {
         image.loading = 'eager';
         await image.decode();
@@ -71,10 +79,7 @@ describe('pictures', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         buffer: Buffer.from(tall, 'base64'),
       };
       await choose(page, mainForm(page), [file]);
-      await assertVisible(
-        mainForm(page).locator('.pictures img[alt="tall.jpg"]'),
-        'it is uploaded',
-      );
+      await assertVisible(mainForm(page).locator('.pictures li[data-uploaded]'), 'it is uploaded');
       await postOnPage(page, text);
       await page.reload();
       const shown = commentWith(page, text).locator('.media img');
@@ -105,7 +110,56 @@ describe('pictures', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await drop('notes.txt', 'text/plain');
       await assertVisible(form.getByText('Only JPEG, PNG, GIF and WebP'), 'a text is refused');
       await drop('dropped.png', 'image/png');
-      await assertVisible(form.locator('.pictures img[alt="dropped.png"]'), 'it is uploaded');
+      await assertVisible(form.locator('.pictures li[data-uploaded]'), 'it is uploaded');
+    });
+  });
+
+  test('picture that is described after its upload is uploaded anew with its description', async () => {
+    const text = newText('Described late');
+    let uploads = 0;
+    const prepare = (context) =>
+      context.route('**/v1/media', (route) => {
+        uploads += 1;
+        return route.fallback();
+      });
+    await withPage(newSubject(), { prepare }, async (page) => {
+      const form = mainForm(page);
+      await choose(page, form, [picture('late.png')]);
+      await assertVisible(form.locator('.pictures li[data-uploaded]'), 'it is uploaded');
+      assert.deepEqual(await violations(page, 'gailou-comments'), []);
+      await form.getByLabel('Description of late.png').fill('Red, after all');
+      const comment = await postOnPage(page, text);
+      assert.equal(uploads, 2);
+      assert.equal(await comment.locator('.media img').getAttribute('alt'), 'Red, after all');
+    });
+  });
+
+  test('description with a blocked word is refused, and the picture stays', {
+    skip: skipWithout({ E2E_BLOCKED_WORD: BLOCKED_WORD }),
+  }, async () => {
+    await withPage(newSubject(), {}, async (page) => {
+      const form = mainForm(page);
+      await choose(page, form, [picture('bad.png')]);
+      await form.getByLabel('Description of bad.png').fill(`a ${BLOCKED_WORD}`);
+      await sendForm(form, newText('Refused'), 'Post');
+      await assertVisible(form.getByText('not allowed here'), 'the refusal');
+      assert.equal(await form.locator('.pictures li').count(), 1);
+    });
+  });
+
+  test('server that keeps no pictures takes the button away', async () => {
+    const prepare = (context) =>
+      context.route('**/v1/media', (route) =>
+        route.fulfill({ status: 404, json: { code: 'not_found', detail: 'no pictures here' } }),
+      );
+    await withPage(newSubject(), { prepare }, async (page) => {
+      const form = mainForm(page);
+      await choose(page, form, [picture('one.png')]);
+      await assertVisible(form.getByText('no pictures here'), 'it is told');
+      assert.equal(await form.locator('.pictures li').count(), 0);
+      assert.equal(await form.getByRole('button', { name: 'Add a picture' }).isVisible(), false);
+      await page.keyboard.press('Tab');
+      assert.equal(await isFocused(form.getByRole('button', { name: 'Bold' })), true);
     });
   });
 });

@@ -1,6 +1,6 @@
 /** The custom element: attributes as properties, methods, and a new thread whenever they ask for one. */
 
-import { ALL_SORTS } from './api/first-page.ts';
+import { ALL_SORTS, sortOf } from './api/first-page.ts';
 import type { Sort } from './api/wire.ts';
 import { loadLocale } from './languages/load-locale.ts';
 import { SCRIPT_ORIGIN } from './script.ts';
@@ -10,6 +10,7 @@ import { Locale } from './text/locale.ts';
 import { linkedCommentId } from './thread/comment-hash.ts';
 import type { TokenSource } from './thread/host-token.ts';
 import { CommentThread } from './thread/thread.ts';
+import { chosenSort } from './util/chosen-sort.ts';
 import { hasSignInCode } from './util/sign-in-code.ts';
 
 const TIMES_INTERVAL_MS = 60_000;
@@ -25,6 +26,7 @@ const REFLECTED_ATTRIBUTES = {
   loading: ['lazy', 'eager'],
   live: ['on', 'off'],
   keys: ['on', 'off'],
+  emoji: [],
 } as const satisfies Record<string, readonly string[]>;
 
 type Switch = 'on' | 'off';
@@ -43,6 +45,8 @@ export class GailouComments extends HTMLElement {
   declare loading: 'lazy' | 'eager';
   declare live: Switch;
   declare keys: Switch;
+  /** The address of more emoji, in the format of OwO. */
+  declare emoji: string;
 
   readonly #root: ShadowRoot;
   readonly #pageTheme = new PageTheme(this, () => this.theme);
@@ -197,11 +201,14 @@ export class GailouComments extends HTMLElement {
   }
 
   #begin(locale: Locale): void {
+    const { subject, sort } = this.#thread ?? {};
+    const begun = this.hasAttribute('sort') ? this.sort : sortOf(chosenSort());
     this.#thread = new CommentThread(this, this.#root, {
       base: (this.api || SCRIPT_ORIGIN).replace(/\/$/, ''),
       subject: this.subject,
       locale,
-      sort: this.sort,
+      // Another language is no other choice.
+      sort: sort && subject === this.subject ? sort : begun,
       token: this.#token,
       areKeysAllowed: () => this.keys === 'on',
       isLiveAllowed: () => this.isConnected && this.live === 'on',

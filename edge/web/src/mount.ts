@@ -2,7 +2,17 @@
 
 import { SERVED_SELECTOR } from './dom/served.ts';
 
-const PASSED_ATTRIBUTES = ['subject', 'lang', 'theme', 'sort', 'token', 'live', 'loading', 'keys'];
+const PASSED_ATTRIBUTES = [
+  'subject',
+  'lang',
+  'theme',
+  'sort',
+  'token',
+  'live',
+  'loading',
+  'keys',
+  'emoji',
+];
 
 /**
  * Mounts the comments of `data-subject`: around what the server rendered of this subject, else

@@ -103,9 +103,9 @@ export async function openEntry(page, text) {
   await page.locator('.now').filter({ hasText: text }).waitFor();
 }
 
-export async function violations(page) {
+export async function violations(page, part = 'html') {
   await page.evaluate(AXE);
-  const { violations: found } = await page.evaluate(() => window.axe.run());
+  const { violations: found } = await page.evaluate((each) => window.axe.run(each), part);
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
 

@@ -27,7 +27,6 @@ export class ReaderAccount {
   readonly #host: AccountHost;
   #loading: Promise<Loaded> | null = null;
   #loaded: Loaded | null = null;
-  #providers: Promise<readonly SignInProvider[]> | null = null;
   #isStopped = false;
 
   constructor(host: AccountHost) {
@@ -63,19 +62,11 @@ export class ReaderAccount {
   }
 
   /** How readers sign in here; none where the page signs them in, or where that cannot be asked. */
-  #listProviders(): Promise<readonly SignInProvider[]> {
+  async #listProviders(): Promise<readonly SignInProvider[]> {
     const { api, identity } = this.#host;
-    if (identity.hostToken) return Promise.resolve([]);
-    this.#providers ??= import('../api/member-calls.ts')
-      .then(({ listProviders }) => listProviders(api))
-      .then(
-        ({ data }) => data.data,
-        () => {
-          this.#providers = null;
-          return [];
-        },
-      );
-    return this.#providers;
+    if (identity.hostToken) return [];
+    const providers = await import('./providers.ts').catch(() => null);
+    return providers?.providersOf(api) ?? [];
   }
 
   openSignIn(): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { ApiClient } from './client.ts';
+import { fetchComment } from './place-calls.ts';
 import { ApiProblem } from './problem.ts';
 
 const LIST = { sort: 'hot', limit: 20 } as const;
@@ -49,11 +50,11 @@ test('token is not sent where the subject is not hidden', async () => {
 
 test('comment that is not found is asked for with the token', async () => {
   serve(notFound(), Response.json({ id: '5' }));
-  assert.equal((await clientOf('mine').comment('5')).data.id, '5');
+  assert.equal((await fetchComment(clientOf('mine'), '5')).data.id, '5');
   const isNotFound = (problem: unknown) => problem instanceof ApiProblem && problem.status === 404;
-  await assert.rejects(clientOf(null).comment('5'), isNotFound);
+  await assert.rejects(fetchComment(clientOf(null), '5'), isNotFound);
   serve(notFound(), notFound());
-  await assert.rejects(clientOf('mine').comment('5'), isNotFound);
+  await assert.rejects(fetchComment(clientOf('mine'), '5'), isNotFound);
 });
 
 test('moderator gets what every reader gets when the second read fails', async () => {

@@ -4,16 +4,7 @@ import { subjectPath } from './paths.ts';
 import { ApiProblem } from './problem.ts';
 import { encodeQuery } from './query.ts';
 import { type ApiAnswer, type ApiRequest, sendRequest } from './transport.ts';
-import type {
-  Ancestors,
-  Comment,
-  CommentContext,
-  Overlay,
-  Page,
-  Reaction,
-  ReactionState,
-  Sort,
-} from './wire.ts';
+import type { Comment, Overlay, Page, Sort } from './wire.ts';
 
 export interface ListQuery {
   sort: Sort;
@@ -55,29 +46,17 @@ export class ApiClient {
   }
 
   listRoots(subject: string, query: ListQuery, options: ReadOptions): Promise<ApiAnswer<Page>> {
-    return this.#read(`${subjectPath(subject)}/comments?${encodeQuery(query)}`, options);
+    return this.read(`${subjectPath(subject)}/comments?${encodeQuery(query)}`, options);
   }
 
   /** All descendants of a comment, flat. */
   listReplies(id: string, query: ListQuery, options: ReadOptions): Promise<ApiAnswer<Page>> {
-    return this.#read(`/v1/comments/${id}/replies?${encodeQuery(query)}`, options);
+    return this.read(`/v1/comments/${id}/replies?${encodeQuery(query)}`, options);
   }
 
-  comment(id: string): Promise<ApiAnswer<Comment>> {
-    return this.#read(`/v1/comments/${id}`);
-  }
-
-  /** As `comment`, but as its author sees it. */
+  /** A comment as its author sees it. */
   ownComment(id: string): Promise<ApiAnswer<Comment>> {
     return this.send('GET', `/v1/comments/${id}`);
-  }
-
-  ancestors(id: string): Promise<ApiAnswer<Ancestors>> {
-    return this.#read(`/v1/comments/${id}/ancestors`);
-  }
-
-  context(id: string, signal: AbortSignal): Promise<ApiAnswer<CommentContext>> {
-    return this.#read(`/v1/comments/${id}/context`, { signal });
   }
 
   /** At most 400 ids. */
@@ -85,24 +64,11 @@ export class ApiClient {
     return this.send('GET', `/v1/me/overlay?ids=${ids.join(',')}`);
   }
 
-  putReaction(id: string, kind: Reaction): Promise<ApiAnswer<ReactionState>> {
-    return this.send('PUT', `/v1/comments/${id}/${kind}`);
-  }
-
-  deleteReaction(id: string, kind: Reaction): Promise<ApiAnswer<ReactionState>> {
-    return this.send('DELETE', `/v1/comments/${id}/${kind}`);
-  }
-
-  /** The event stream of everything since this version of the subject. */
-  eventsUrl(subject: string, after: number): string {
-    return `${this.base}${subjectPath(subject)}/events?after=${after}`;
-  }
-
   /**
    * Without a token, as every cache has the answer. When it is that the subject is hidden, or 404, a
    * moderator's read is sent once more with the token, which no cache answers.
    */
-  async #read<Data>(
+  async read<Data>(
     path: string,
     { pastCaches, signal }: ReadOptions = {},
   ): Promise<ApiAnswer<Data>> {

@@ -23,6 +23,11 @@ export function createGuest(api: ApiClient, name?: string): Promise<ApiAnswer<Gu
   return api.request({ method: 'POST', url: '/v1/guests', body: { name } });
 }
 
+/** A guest who may do what needs no name. */
+export function createNamelessGuest(api: ApiClient): Promise<ApiAnswer<Guest>> {
+  return api.request({ method: 'POST', url: '/v1/guests', body: {} });
+}
+
 /** The same guest, with another name. */
 export function renameGuest(api: ApiClient, name: string): Promise<ApiAnswer<Guest>> {
   return api.send('PATCH', '/v1/guests/me', { body: { name } });
@@ -97,12 +102,22 @@ export function readNotifications(api: ApiClient, upTo: string): Promise<ApiAnsw
 export function postComment(
   api: ApiClient,
   subject: string,
-  body: { content: string; parent_id?: string; media?: string[] },
+  body: { content: string; parent_id?: string; mentions?: string[]; media?: string[] },
   idempotencyKey: string,
   challengeAnswer?: string,
 ): Promise<ApiAnswer<Comment>> {
   const options = { body, idempotencyKey, challengeAnswer };
   return api.send('POST', `${subjectPath(subject)}/comments`, options);
+}
+
+/** The HTML that a text becomes; without a token, with that of the reader. */
+export function previewText(
+  api: ApiClient,
+  content: string,
+  token?: string,
+): Promise<ApiAnswer<{ html: string }>> {
+  const call = { method: 'POST', url: '/v1/preview', body: { content } } as const;
+  return token ? api.request({ ...call, token }) : api.send(call.method, call.url, call);
 }
 
 export async function uploadPicture(api: ApiClient, upload: Omit<Upload, 'token'>): Promise<Media> {

@@ -8,6 +8,8 @@ const UPLOAD_TIMEOUT_MS = 60_000;
 
 export interface Upload {
   file: Blob;
+  /** What the picture shows; may be empty. */
+  alt: string;
   token: string | null;
   /** Gets the part that is sent, from 0 to 1. */
   onProgress: (part: number) => void;
@@ -17,7 +19,7 @@ export interface Upload {
 /** Rejects with an `ApiProblem`; it never settles after the abort of `signal`. */
 export function sendFile<Data>(
   url: string,
-  { file, token, onProgress, signal }: Upload,
+  { file, alt, token, onProgress, signal }: Upload,
 ): Promise<Data> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -39,6 +41,7 @@ export function sendFile<Data>(
     }
     signal.addEventListener('abort', () => request.abort());
     const form = new FormData();
+    if (alt) form.set('alt', alt);
     form.set('file', file);
     request.send(form);
   });

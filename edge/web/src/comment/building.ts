@@ -88,16 +88,8 @@ export class Building {
 
   /** Fetches floors that are not known yet; false when that failed. */
   async #load(ids: string[]): Promise<boolean> {
-    const { api, comments } = this.#thread;
-    const { id, path } = this.#view.comment;
-    if (ids.every((each) => comments.floorOf(each))) return true;
-    try {
-      if (path.length > 1) comments.addFloors((await api.ancestors(id)).data.data);
-      else for (const each of ids) comments.addFloors([(await api.comment(each)).data]);
-      return true;
-    } catch (problem) {
-      this.#thread.report(problem, this.#view);
-      return false;
-    }
+    if (ids.every((each) => this.#thread.comments.floorOf(each))) return true;
+    await loadFrames();
+    return frames?.loadFloors(this.#thread, this.#view, ids) ?? false;
   }
 }

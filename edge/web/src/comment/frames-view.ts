@@ -1,12 +1,13 @@
 /** The frames of a building. They are loaded when some are drawn. */
 
 import '../text/later.ts';
+import { fetchAncestors, fetchComment } from '../api/place-calls.ts';
 import { type Frame, type FrameRow, framesOf, isGap, rowsOf } from '../building/frames.ts';
 import { h } from '../dom/html.ts';
 import type { QuotedComment } from '../model/shown-comment.ts';
 import css from '../style/building.css';
 import { addStyles } from '../style/style-sheet.ts';
-import type { CommentHost } from './host.ts';
+import type { CommentHost, OwningComment } from './host.ts';
 import { QuotedFloorView } from './quoted-floor.ts';
 
 /** Floors that one press on the gap shows. */
@@ -89,5 +90,24 @@ export class FramesView {
     const first = next.find((id) => this.#floors.has(id));
     if (first) this.#floors.get(first)?.focus();
     this.#thread.frame.announce(this.#thread.text.floorsShown(next.length));
+  }
+}
+
+/** Fetches floors that the comment stands on; false when that failed. */
+export async function loadFloors(
+  thread: CommentHost,
+  view: OwningComment,
+  ids: string[],
+): Promise<boolean> {
+  const { api, comments } = thread;
+  const { id, path } = view.comment;
+  try {
+    // In a flat list a path is the comment alone.
+    if (path.length > 1) comments.addFloors((await fetchAncestors(api, id)).data.data);
+    else for (const each of ids) comments.addFloors([(await fetchComment(api, each)).data]);
+    return true;
+  } catch (problem) {
+    thread.report(problem, view);
+    return false;
   }
 }

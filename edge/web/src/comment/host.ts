@@ -22,14 +22,12 @@ export interface OwningComment {
   showMessage(message: string): void;
   /** Shows a reply in the list that the comment is in. */
   placeReply(reply: Comment): void;
-  /**
-   * Shows a page of replies; `seen` has the ids of this page and of the pages before. Answers the
-   * replies that have a new place.
-   */
-  placeReplies(replies: Comment[], seen: ReadonlySet<string>): PlacedReply[];
+  /** Shows a page of replies; those on the page keep their places. Answers the others. */
+  placeReplies(replies: Comment[]): PlacedReply[];
 }
 
 export interface PlacedReply {
+  readonly node: HTMLElement;
   focus(): void;
 }
 
@@ -41,7 +39,7 @@ export interface CommentHost extends ComposerHost {
   readonly composers: Set<Composer>;
   readonly frame: ReplyAnnouncer;
   readonly reader: ComposerHost['reader'] & OverlaySource;
-  readonly comments: FloorSource;
+  readonly comments: ComposerHost['comments'] & FloorSource;
   readonly reacting: CommentReactions;
   /** Null while the reader has muted nobody. */
   readonly muting: AuthorMuting | null;

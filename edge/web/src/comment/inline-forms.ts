@@ -79,7 +79,7 @@ export async function openForm(
   const { composers } = thread;
   const forms = await thread.loaded(thread.loadForms(), place);
   if (!forms) return false;
-  const composer = new forms.Composer(thread, purpose, () => {
+  const composer = new forms.Composer(thread, { place: slot, ...purpose }, () => {
     composers.delete(composer);
     slot.replaceChildren();
     onClose?.();

@@ -58,6 +58,10 @@ export function bodyOf(comment: QuotedComment, locale: Locale, server: string): 
   if (!comment.html) return h('div', { class: 'body plain', dir: 'auto' }, comment.content);
   const body = h('div', { class: 'body', dir: 'auto' });
   body.append(safeHtml(comment.html));
+  const { mentions = [] } = comment;
+  if (mentions.length > 0) {
+    import('./mentions.ts').then(({ markMentions }) => markMentions(body, mentions)).catch(() => 0);
+  }
   if (comment.media.length > 0) {
     body.append(
       h('div', { class: 'media' }, ...comment.media.map((item) => picture(item, server))),

@@ -27,7 +27,7 @@ export interface CommentViewHost extends CommentHost {
 
 interface ReplyPlaces {
   place(comment: Comment, scope: CommentScope<CommentView>): CommentView | null;
-  placeReplies(parent: CommentView, replies: Comment[], seen: ReadonlySet<string>): CommentView[];
+  placeReplies(parent: CommentView, replies: Comment[]): CommentView[];
 }
 
 export class CommentView implements OwningComment {
@@ -164,8 +164,8 @@ export class CommentView implements OwningComment {
     this.#thread.comments.place(reply, this.scope);
   }
 
-  placeReplies(replies: Comment[], seen: ReadonlySet<string>): CommentView[] {
-    return this.#thread.comments.placeReplies(this, replies, seen);
+  placeReplies(replies: Comment[]): CommentView[] {
+    return this.#thread.comments.placeReplies(this, replies);
   }
 
   renderActions(): void {

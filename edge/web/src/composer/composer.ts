@@ -5,18 +5,24 @@ import { editComment, postComment, uploadPicture } from '../api/member-calls.ts'
 import { ApiProblem } from '../api/problem.ts';
 import { MAX_RETRIES, retryWhileOutcomeUnknown } from '../api/retry.ts';
 import type { ApiAnswer } from '../api/transport.ts';
-import type { Challenge, Comment } from '../api/wire.ts';
+import type { Challenge, Comment, MemberName } from '../api/wire.ts';
 import { closeOnEscape, h } from '../dom/html.ts';
+import { selectedTextIn } from '../dom/selection.ts';
 import { type AnsweredComment, authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
+import { composerText } from '../text/composer.ts';
 import { countCodePoints } from '../util/count.ts';
 import { tabStorage } from '../util/json-storage.ts';
 import { answerChallenge } from './answer.ts';
+import { Countdown } from './countdown.ts';
 import { ComposerDraft } from './draft.ts';
 import { draftScope } from './draft-key.ts';
 import { ComposerForm } from './form.ts';
+import { mentionedIn } from './mention-names.ts';
 import { PictureTray } from './pictures.ts';
+import { fetchPreview } from './preview.ts';
 import { type ComposerShell, composerShell } from './shell.ts';
+import { quoteOf } from './text-edit.ts';
 
 /** The server's limit. */
 const MAX_CONTENT_CODE_POINTS = 5_000;
@@ -28,6 +34,7 @@ export interface ComposerHost extends ThreadContext {
   readonly reader: ComposerReader;
   readonly writing: PostWriter;
   readonly account: ComposerAccount;
+  readonly comments: ComposerComments;
   /** The server has refused a post because the subject is closed. */
   close(): void;
   /** The event of a problem that the reader is shown. */
@@ -37,6 +44,11 @@ export interface ComposerHost extends ThreadContext {
 interface ComposerReader {
   /** True when the token was a guest's: the form asks for a name again. */
   dropRefusedToken(problem: ApiProblem): boolean;
+}
+
+interface ComposerComments {
+  /** Those on the page, in any order. */
+  readonly views: readonly { readonly comment: ShownComment }[];
 }
 
 interface ComposerAccount {
@@ -63,6 +75,8 @@ export interface ComposerPurpose {
   parent?: AnsweredComment;
   /** The comment to edit. */
   edit?: ShownComment;
+  /** Where the form will be: a selection in the comment around it is quoted. */
+  place?: HTMLElement;
 }
 
 export class Composer {
@@ -74,6 +88,7 @@ export class Composer {
   readonly #draft: ComposerDraft;
   /** An edit keeps the pictures of its comment. */
   readonly #pictures: PictureTray | null;
+  readonly #countdown = new Countdown();
   #isBusy = false;
   /** The reader takes another name with what is sent next. */
   #isRenaming = false;
@@ -82,7 +97,7 @@ export class Composer {
   /** `close` takes the form away; the form at the top of a thread has none, but a shell that is on the page. */
   constructor(
     thread: ComposerHost,
-    { parent, edit }: ComposerPurpose = {},
+    { parent, edit, place }: ComposerPurpose = {},
     close: (() => void) | null = null,
     shell?: ComposerShell,
   ) {
@@ -104,16 +119,19 @@ export class Composer {
       thread.text,
     );
     this.#pictures = edit ? null : this.#makePictures();
+    const quoted = parent && place ? selectionAround(place) : '';
     const { input } = this.#form.text;
     const draft = edit ? edit.content : this.#draft.restore();
     // What was written while this was on its way is the newer text.
     if (draft && !input.value) input.value = draft;
+    if (quoted) this.#beginWith(quoted);
     this.showIdentity();
     this.#showCount();
     // A line that has become a form has the focus already.
     if (this.#form.node.matches(':focus-within')) this.#offerSignIn();
     else this.#form.node.addEventListener('focusin', () => this.#offerSignIn(), { once: true });
     if (close) closeOnEscape(this.#form.node, close);
+    this.#addTools();
   }
 
   get form(): HTMLFormElement {
@@ -125,7 +143,7 @@ export class Composer {
   }
 
   focus(): void {
-    this.#form.text.input.focus();
+    this.#form.focus();
   }
 
   /** Shows who posts, or asks for a name when no identity is known. */
@@ -161,13 +179,47 @@ export class Composer {
     return linkButton(text.signIn, () => account.openSignIn());
   }
 
+  /** A form without them is a form. */
+  async #addTools(): Promise<void> {
+    const { api, locale } = this.#thread;
+    const tools = await import('./tools.ts').catch(() => null);
+    if (!tools) return;
+    new tools.ComposerTools({
+      form: this.#form,
+      locale,
+      pictureButton: this.#pictures?.button ?? null,
+      names: this.#edit ? null : () => this.#names(),
+      onMention: (member) => this.#draft.picked.push(member),
+      preview: (content) => fetchPreview(api, content),
+    });
+  }
+
+  /** Who has written here, the one who is answered first; not the reader. */
+  #names(): MemberName[] {
+    const { comments, identity } = this.#thread;
+    const authors = [this.#parent, ...comments.views.map(({ comment }) => comment)].flatMap(
+      (comment) => comment?.author ?? [],
+    );
+    const others = authors.filter(({ id, name }) => name && id !== identity.member?.id);
+    return [...new Map(others.map(({ id, name }) => [id, { id, name }])).values()];
+  }
+
+  /** Below what is written already. */
+  #beginWith(quoted: string): void {
+    const { input } = this.#form.text;
+    const before = input.value.trimEnd();
+    input.value = `${before && `${before}\n\n`}${quoteOf(quoted)}`;
+    input.setSelectionRange(input.value.length, input.value.length);
+    this.#saveDraft();
+  }
+
   #makePictures(): PictureTray {
     const { api, text } = this.#thread;
     const form = this.#form;
     const tray = new PictureTray(
       {
         text,
-        server: api.base,
+        labels: composerText(this.#thread.locale),
         prepare: async () => {
           form.clearTextError();
           const name = form.name.input.value.trim();
@@ -176,9 +228,10 @@ export class Composer {
           else await this.#takeName(name).catch((problem) => this.#fail(problem));
           return !form.asksName;
         },
-        upload: (file, onProgress, signal) => uploadPicture(api, { file, onProgress, signal }),
+        upload: (upload) => uploadPicture(api, upload),
         showError: (sentence) => form.showTextError(sentence),
         showProblem: (problem) => this.#fail(problem),
+        focus: () => this.focus(),
       },
       form.node,
     );
@@ -203,8 +256,10 @@ export class Composer {
   }
 
   #onInput(): void {
-    this.#form.clearTextError();
-    if (!this.#isBusy) this.#form.submitButton.textContent = this.#submitLabel();
+    if (!this.#countdown.isRunning) {
+      this.#form.clearTextError();
+      if (!this.#isBusy) this.#form.submitButton.textContent = this.#submitLabel();
+    }
     this.#saveDraft();
     this.#showCount();
   }
@@ -245,10 +300,6 @@ export class Composer {
       this.#form.showTextError(text.tooLong(MAX_CONTENT_CODE_POINTS));
       return false;
     }
-    if (this.#pictures?.isUploading) {
-      this.#form.showTextError(text.stillUploading);
-      return false;
-    }
     if (this.#form.asksName && !this.#form.name.input.value.trim()) {
       this.#form.showNameError(text.needName);
       return false;
@@ -257,7 +308,7 @@ export class Composer {
   }
 
   async #submit(): Promise<void> {
-    if (this.#isBusy || !this.#isComplete()) return;
+    if (this.#isBusy || this.#countdown.isRunning || !this.#isComplete()) return;
     this.#setBusy(true);
     this.#form.clearTextError();
     const content = this.#content();
@@ -283,15 +334,27 @@ export class Composer {
     if (edited)
       return sendAnswering((given) => editComment(api, edited.id, content, given), answer);
     if (this.#form.asksName) await this.#takeName(name);
-    const media = this.#pictures?.media.map(({ id }) => id) ?? [];
+    const media = await this.#uploadPictures();
+    const mentions = mentionedIn(content, this.#draft.picked);
     const key = this.#draft.keyFor(content, media);
     this.#saveDraft();
     const body = {
       content,
       ...(this.#parent && { parent_id: this.#parent.id }),
+      ...(mentions.length > 0 && { mentions }),
       ...(media.length > 0 && { media }),
     };
     return sendAnswering((given) => postComment(api, subject, body, key, given), answer);
+  }
+
+  /** The ids of the pictures, as soon as all of them are there. */
+  async #uploadPictures(): Promise<string[]> {
+    const tray = this.#pictures;
+    if (!tray) return [];
+    if (!tray.isUploaded) this.#form.progress.textContent = this.#thread.text.stillUploading;
+    const media = await tray.finish();
+    this.#form.progress.textContent = '';
+    return media.map(({ id }) => id);
   }
 
   /** Rejects with an `ApiProblem` when the server refuses the name. */
@@ -367,7 +430,34 @@ export class Composer {
     const parts = [locale.describeProblem(problem), ...details, text.keptText];
     this.#form.showTextError(parts.filter(Boolean).join(' '));
     this.#form.text.error.dataset.code = problem.code;
+    if (problem.status === 429 && problem.retryAfterMs) this.#countDown(problem);
   }
+
+  /** The server says when it takes something again: until then there is no use in trying. */
+  #countDown(problem: ApiProblem): void {
+    const { locale, text } = this.#thread;
+    const { error } = this.#form.text;
+    const { submitButton, progress } = this.#form;
+    submitButton.setAttribute('aria-disabled', 'true');
+    this.#countdown.start(problem, error, {
+      text: text.keptText,
+      describe: (each) => locale.describeProblem(each),
+      onEnd: () => {
+        submitButton.setAttribute('aria-disabled', String(this.#isBusy));
+        this.#form.clearTextError();
+        progress.textContent = composerText(locale).tryNow;
+      },
+    });
+  }
+}
+
+/** What the reader has selected in the comment that a form opens in. */
+function selectionAround(place: HTMLElement): string {
+  // A quoted floor has a text of its own.
+  const floor = place.closest('.fl');
+  const bodies = place.closest('article')?.querySelectorAll<HTMLElement>('.body') ?? [];
+  const body = [...bodies].find((each) => each.closest('.fl') === floor);
+  return body ? selectedTextIn(body) : '';
 }
 
 function linkButton(label: string, onClick: () => void, name: string | null = null): HTMLElement {

@@ -50,3 +50,16 @@ test('without a storage nothing is kept', () => {
   draft.save('hello');
   assert.equal(draft.restore(), null);
 });
+
+test('who was picked to be mentioned is kept with the text', () => {
+  const scope = newScope();
+  const ann = { id: '7', name: 'Ann' };
+  const before = new ComposerDraft(tabStorage, scope);
+  before.picked.push(ann);
+  before.save('hello @Ann');
+  const after = new ComposerDraft(tabStorage, scope);
+  after.restore();
+  assert.deepEqual(after.picked, [ann]);
+  after.save('');
+  assert.deepEqual(after.picked, []);
+});

@@ -4,15 +4,20 @@
  */
 
 import { newIdempotencyKey } from '../api/retry.ts';
+import type { MemberName } from '../api/wire.ts';
 import type { JsonStorage } from '../util/json-storage.ts';
 import { draftKey } from './draft-key.ts';
 
 interface StoredDraft {
   text: string;
   key: string | null;
+  /** Whom the reader has picked to mention. */
+  picked?: MemberName[];
 }
 
 export class ComposerDraft {
+  /** Whom the reader has picked to mention, whether the text still names them or not. */
+  picked: MemberName[] = [];
   readonly #storage: JsonStorage | null;
   readonly #storageKey: string;
   /** The last text that was sent, with the ids of its pictures, and its key. */
@@ -28,6 +33,7 @@ export class ComposerDraft {
   restore(): string | null {
     const draft = this.#storage?.get<StoredDraft>(this.#storageKey);
     if (!draft) return null;
+    this.picked = draft.picked ?? [];
     if (draft.key) this.#sent = { text: draft.text.trim(), media: '', key: draft.key };
     return draft.text;
   }
@@ -36,8 +42,14 @@ export class ComposerDraft {
   save(text: string): void {
     const isSent = this.#sent?.text === text.trim() && !this.#sent.media;
     const key = isSent ? (this.#sent?.key ?? null) : null;
-    if (text) this.#storage?.set(this.#storageKey, { text, key } satisfies StoredDraft);
-    else this.#storage?.remove(this.#storageKey);
+    if (!text) {
+      this.picked = [];
+      this.#storage?.remove(this.#storageKey);
+      return;
+    }
+    const { picked } = this;
+    const draft: StoredDraft = { text, key, ...(picked.length > 0 && { picked }) };
+    this.#storage?.set(this.#storageKey, draft);
   }
 
   /** The key for sending `content` with pictures: the same one as long as both are the same. */

@@ -22,6 +22,11 @@ interface Field<Input extends HTMLElement> {
 
 export class ComposerForm {
   readonly node: HTMLFormElement;
+  /** Around the text field. */
+  readonly field: HTMLElement;
+  /** Places above the text and below it for what is loaded after the form. */
+  readonly head = h('div', { class: 'form-head' });
+  readonly tools = h('div', { class: 'tools' });
   readonly text: Field<HTMLTextAreaElement>;
   readonly name: Field<HTMLInputElement>;
   /** Who posts, and the button that changes a guest's name. */
@@ -31,6 +36,8 @@ export class ComposerForm {
   /** Where a widget is shown that others draw. */
   readonly widgetSlot = h('slot', { name: uniqueId('widget') });
   readonly submitButton: HTMLButtonElement;
+  /** Makes the text visible, where its preview takes its place. */
+  showWriting: () => void = () => undefined;
   readonly #nameRow: HTMLDivElement;
 
   /** Makes a whole form of `shell`, around its text field, so that who writes in it goes on. */
@@ -41,6 +48,7 @@ export class ComposerForm {
     strings: Strings,
   ) {
     this.node = shell.form;
+    this.field = shell.field;
     this.text = textField(shell.input, handlers);
     this.name = nameField(strings.namePlaceholder);
     this.#nameRow = h(
@@ -60,7 +68,9 @@ export class ComposerForm {
       handlers.onSubmit();
     });
     this.node.classList.remove('closed');
-    this.text.input.after(
+    this.field.before(this.head);
+    this.field.after(
+      this.tools,
       this.text.error,
       this.progress,
       this.widgetSlot,
@@ -76,10 +86,15 @@ export class ComposerForm {
     );
   }
 
-  /** Shows pictures under the text, and their button in the bar. */
+  /** Shows pictures under the text, and their button below it. */
   addPictures(button: HTMLElement, list: HTMLElement): void {
     this.text.error.before(list);
-    this.postingAs.before(button);
+    this.tools.append(button);
+  }
+
+  focus(): void {
+    this.showWriting();
+    this.text.input.focus();
   }
 
   /** Shows a button beside the field for the name. */
@@ -117,6 +132,7 @@ export class ComposerForm {
   }
 
   #showError(field: Field<HTMLElement>, sentence: string): void {
+    this.showWriting();
     this.progress.textContent = '';
     field.error.textContent = sentence;
     field.input.setAttribute('aria-invalid', 'true');

@@ -5,7 +5,7 @@ import { tabStorage } from '../util/json-storage.ts';
 import type { Composer, ComposerHost } from './composer.ts';
 import { draftKey, draftScope } from './draft-key.ts';
 import type * as Forms from './forms.ts';
-import { composerShell } from './shell.ts';
+import { type ComposerShell, composerShell } from './shell.ts';
 
 interface MainComposerHost extends ComposerHost {
   loadForms(): Promise<typeof Forms>;
@@ -16,7 +16,7 @@ interface MainComposerHost extends ComposerHost {
 export class MainComposer {
   readonly form: HTMLFormElement;
   readonly #thread: MainComposerHost;
-  readonly #input: HTMLTextAreaElement;
+  readonly #shell: ComposerShell;
   readonly #error: HTMLParagraphElement;
   #composer: Composer | null = null;
   #isLoading = false;
@@ -24,30 +24,30 @@ export class MainComposer {
   constructor(thread: MainComposerHost) {
     const { api, subject, text } = thread;
     this.#thread = thread;
-    const shell = composerShell(text.write, text.placeholder);
-    this.form = shell.form;
-    this.#input = shell.input;
+    this.#shell = composerShell(text.write, text.placeholder);
+    const { form, input } = this.#shell;
+    this.form = form;
     this.#error = h('p', { class: 'error', role: 'alert' });
     this.form.append(this.#error);
     this.form.addEventListener('dragenter', () => this.#open());
     // The reader who points at it is about to use it.
     this.form.addEventListener('pointerenter', () => thread.loadForms().catch(() => undefined));
     for (const event of ['focus', 'input'] as const) {
-      this.#input.addEventListener(event, () => this.#open());
+      input.addEventListener(event, () => this.#open());
     }
     const draft = tabStorage.get<{ text: string }>(draftKey(draftScope(api.base, subject)));
     if (!draft) return;
-    this.#input.value = draft.text;
+    input.value = draft.text;
     this.#open();
   }
 
   /** Whether nothing would be lost if it was not there. */
   get isEmpty(): boolean {
-    return this.#composer?.isEmpty ?? this.#input.value === '';
+    return this.#composer?.isEmpty ?? this.#shell.input.value === '';
   }
 
   focus(): void {
-    this.#input.focus();
+    this.#shell.input.focus();
   }
 
   async #open(): Promise<void> {
@@ -55,8 +55,7 @@ export class MainComposer {
     this.#isLoading = true;
     try {
       const { Composer } = await this.#thread.loadForms();
-      const { form } = this;
-      this.#composer = new Composer(this.#thread, {}, null, { form, input: this.#input });
+      this.#composer = new Composer(this.#thread, {}, null, this.#shell);
       this.#thread.composers.add(this.#composer);
       this.#error.remove();
     } catch {

@@ -4,17 +4,20 @@ import { h, uniqueId } from '../dom/html.ts';
 
 export interface ComposerShell {
   readonly form: HTMLFormElement;
+  /** Around the text field. */
+  readonly field: HTMLElement;
   readonly input: HTMLTextAreaElement;
 }
 
 /** `label` is the accessible name of the text field. */
 export function composerShell(label: string, placeholder: string): ComposerShell {
   const input = h('textarea', { id: uniqueId('text'), rows: 1, placeholder });
+  const field = h('div', { class: 'field' }, input);
   const form = h(
     'form',
     { class: 'composer closed', novalidate: true },
     h('label', { class: 'sr', for: input.id }, label),
-    input,
+    field,
   );
-  return { form, input };
+  return { form, field, input };
 }

@@ -67,6 +67,8 @@ export const THUMB_PATH =
   'M7 11v9H4v-9zM7 11l3.6-8c1.7 0 2.9 1.2 2.9 2.8V9.5h5a2 2 0 0 1 2 2.4l-1.4 6.5' +
   'a2 2 0 0 1-2 1.6H7';
 
+export const SEARCH_PATH = 'M16 16l5 5M10.5 18a7.5 7.5 0 1 1 0-15 7.5 7.5 0 0 1 0 15z';
+
 export const BELL_PATH = 'M6 16.5V11a6 6 0 0 1 12 0v5.5l1.5 2h-15zM10 21h4';
 
 /** A decorative icon of one SVG path in a box of 24 by 24. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { accountText } from '../text/account.ts';
+import { composerText } from '../text/composer.ts';
 import { en } from '../text/en.ts';
 import { keysText } from '../text/keys.ts';
 import '../text/later.ts';
@@ -49,6 +50,7 @@ const everyText = (locale: Locale) => ({
   keys: keysText(locale),
   menu: menuText(locale),
   widgets: widgetText(locale),
+  composer: composerText(locale),
 });
 
 const pathsOf = (texts: object) => textsOf(texts).map(([path]) => path.replace(/\(.*/, ''));

@@ -13,7 +13,8 @@ export type AnsweredComment = Pick<ShownComment, 'id' | 'author' | 'path'>;
 export type QuotedComment = Pick<
   ShownComment,
   'id' | 'author' | 'content' | 'html' | 'media' | 'likes' | 'created_at' | 'state'
->;
+> &
+  Partial<Pick<ShownComment, 'mentions'>>;
 
 /** The part of the overlay of a comment that the reader has nothing to do with. */
 export const NO_OVERLAY_ENTRY: Readonly<OverlayEntry> = Object.freeze({

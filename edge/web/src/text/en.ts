@@ -12,6 +12,7 @@ const first = {
   title: (n: number) => plural(n, { one: '# comment', other: '# comments' }),
   titleNone: 'Comments',
   sortLabel: 'Sort comments',
+  search: 'Search',
   moreSorts: 'More sorts',
   hot: 'Hot',
   new: 'New',

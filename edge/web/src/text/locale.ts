@@ -2,6 +2,7 @@
 
 import type { ApiProblem } from '../api/problem.ts';
 import type { AccountStrings } from './account.ts';
+import type { ComposerStrings } from './composer.ts';
 import type { Strings } from './en.ts';
 import type { KeysStrings } from './keys.ts';
 import type { LanguageTag } from './match-language.ts';
@@ -21,6 +22,7 @@ export interface Language {
   readonly keys?: KeysStrings;
   readonly menu?: MenuStrings;
   readonly widgets?: WidgetStrings;
+  readonly composer?: ComposerStrings;
 }
 
 /** A language that is a file of its own has every text. */

@@ -9,6 +9,7 @@ export const zh: Strings = {
   title: (n: number) => `${count(n)} 条评论`,
   titleNone: '评论',
   sortLabel: '评论排序',
+  search: '搜索',
   moreSorts: '更多排序',
   hot: '最热',
   new: '最新',

@@ -3,6 +3,7 @@
  * behind a button; edits and removals show in their place.
  */
 
+import { fetchComment } from '../api/place-calls.ts';
 import type { Comment } from '../api/wire.ts';
 import { isTombstone, tombstoneOf } from '../model/shown-comment.ts';
 import { jitter, type Timer } from '../util/time.ts';
@@ -139,7 +140,7 @@ export class Arrivals {
   /** Null for a comment that cannot be fetched. */
   async #fetchComment(id: string): Promise<Comment | null> {
     try {
-      return (await this.#thread.api.comment(id)).data;
+      return (await fetchComment(this.#thread.api, id)).data;
     } catch {
       return null;
     }

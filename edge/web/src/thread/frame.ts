@@ -3,7 +3,7 @@
  * visible, not why.
  */
 
-import { h, screenReaderText, uniqueId } from '../dom/html.ts';
+import { h, icon, SEARCH_PATH, screenReaderText, uniqueId } from '../dom/html.ts';
 import { SERVED_SELECTOR } from '../dom/served.ts';
 import type { Locale } from '../text/locale.ts';
 
@@ -14,6 +14,8 @@ export interface FrameParts {
   sorts: HTMLElement;
   bell: HTMLElement;
   composer: HTMLElement;
+  /** Gets the button that was pressed. */
+  onSearch: (button: HTMLElement) => void;
   onShowArrived: () => void;
   onFootButton: () => void;
 }
@@ -63,6 +65,17 @@ export class ThreadFrame {
       on: { click: parts.onFootButton },
     });
     this.foot = h('div', { class: 'foot' }, this.footError, this.footButton);
+    const search: HTMLButtonElement = h(
+      'button',
+      {
+        type: 'button',
+        class: 'act search',
+        'aria-label': text.search,
+        'aria-expanded': 'false',
+        on: { click: () => parts.onSearch(search) },
+      },
+      icon(SEARCH_PATH),
+    );
     this.section = h(
       'section',
       {
@@ -71,7 +84,7 @@ export class ThreadFrame {
         dir: locale.direction,
         hidden: Boolean(element.querySelector(SERVED_SELECTOR)),
       },
-      h('div', { class: 'top' }, this.heading, parts.bell, parts.sorts),
+      h('div', { class: 'top' }, this.heading, search, parts.bell, parts.sorts),
       this.#staleNote,
       this.notice,
       parts.composer,

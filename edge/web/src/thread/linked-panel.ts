@@ -2,6 +2,7 @@
 
 import '../text/later.ts';
 import { subjectNameOf } from '../api/paths.ts';
+import { fetchContext } from '../api/place-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, CommentContext } from '../api/wire.ts';
 import { CommentScope } from '../comment/comment-scope.ts';
@@ -46,7 +47,7 @@ export class LinkedPanel {
     this.#load = new AbortController();
     const { signal } = this.#load;
     try {
-      const { data } = await api.context(id, signal);
+      const { data } = await fetchContext(api, id, signal);
       // Another thread of this page may have the comment.
       if (subjectNameOf(data.data.comment.subject) === subject) this.#show(data.data);
     } catch (problem) {

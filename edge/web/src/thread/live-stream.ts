@@ -3,6 +3,7 @@
  * opened again. `arrivals.ts` decides what an event means.
  */
 
+import { eventsUrl } from '../api/place-calls.ts';
 import { parseJson } from '../api/transport.ts';
 import { jitter, type Timer } from '../util/time.ts';
 import type { Arrivals } from './arrivals.ts';
@@ -62,7 +63,7 @@ export class LiveStream {
 
   #open(): void {
     const { api, arrivals, subject } = this.#thread;
-    const stream = new EventSource(api.eventsUrl(subject, this.#version));
+    const stream = new EventSource(eventsUrl(api, subject, this.#version));
     this.#listen(stream, 'comment', ({ id }) => id && arrivals.onComment(id));
     this.#listen(stream, 'counts', ({ comments }) => {
       if (typeof comments === 'number') this.#thread.setCount(comments);

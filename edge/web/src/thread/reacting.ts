@@ -24,7 +24,8 @@ export class Reacting {
     const { api } = this.#thread;
     const kind = wanted ?? confirmed.reaction;
     if (wanted === confirmed.reaction || !kind) return confirmed;
-    const { data } = await (wanted ? api.putReaction(id, kind) : api.deleteReaction(id, kind));
+    const path = `/v1/comments/${id}/${kind}`;
+    const { data } = await api.send<ReactionState>(wanted ? 'PUT' : 'DELETE', path);
     const { likes, dislikes, reaction } = data;
     this.#thread.recent.rememberCounts(id, { likes, dislikes });
     return { likes, dislikes, reaction };

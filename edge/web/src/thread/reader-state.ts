@@ -7,7 +7,6 @@ import type { ReaderAccount } from '../account/account.ts';
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Guest, Overlay, OverlayEntry } from '../api/wire.ts';
-import type { CommentView } from '../comment/view.ts';
 import type { Composer } from '../composer/composer.ts';
 import { isTombstone, NO_OVERLAY_ENTRY } from '../model/shown-comment.ts';
 import type { ThreadPartHost } from './part-host.ts';
@@ -16,6 +15,7 @@ import type { ThreadPartHost } from './part-host.ts';
 const MAX_OVERLAY_IDS = 400;
 
 interface ReaderStateHost extends ThreadPartHost {
+  readonly reader: ReaderState;
   readonly composers: ReadonlySet<Composer>;
   readonly account: ReaderAccount;
   showState(): void;
@@ -129,26 +129,11 @@ export class ReaderState {
     this.loadOverlay(comments.ids);
   }
 
-  /** What a guest wrote is the reader's by now: it is shown so, and the reader may change it. */
-  onMerge({ member }: Guest): void {
-    const { comments, frame, text } = this.#thread;
-    this.notice = text.merged;
-    this.#thread.showState();
-    frame.announce(text.merged);
-    const isGuests = ({ comment }: CommentView) => comment.author?.id === member.id;
-    for (const { comment } of comments.views.filter(isGuests)) this.#refresh(comment.id);
-    this.loadOverlay(comments.ids);
-  }
-
-  async #refresh(id: string): Promise<void> {
-    const { api, comments, recent } = this.#thread;
-    try {
-      const { data } = await api.ownComment(id);
-      for (const view of comments.viewsOf(id)) view.update(recent.applyTo(data));
-    } catch (problem) {
-      // The next list has it.
-      if (!(problem instanceof ApiProblem)) throw problem;
-    }
+  /** What a guest wrote is the reader's by now. Where that cannot be shown, the next list shows it. */
+  onMerge(guest: Guest): void {
+    import('./merge.ts')
+      .then(({ showMerge }) => showMerge(this.#thread, guest))
+      .catch(() => undefined);
   }
 
   /** Forgets a token that the server refuses; true for a guest's: the guest can give a name again. */

@@ -8,6 +8,7 @@ import type { CommentView } from '../comment/view.ts';
 import type { LiveUpdates } from './live.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
+import type { SortBar } from './sort-bar.ts';
 
 /** The next page is fetched when the foot is so near to the window. */
 const FOOT_MARGIN = '600px';
@@ -16,6 +17,7 @@ interface RootListHost extends ThreadPartHost {
   readonly live: LiveUpdates;
   readonly reader: ReaderState;
   readonly sort: Sort;
+  readonly sortBar: SortBar;
   readonly pinned: Comment[];
   /** Whom the reader has muted is known before the first comment is shown. */
   loadMuting(): Promise<void>;
@@ -114,8 +116,9 @@ export class RootList {
   }
 
   #showFirst(page: ListPage): void {
-    const { comments, frame, live, reader } = this.#thread;
+    const { comments, frame, live, reader, sort, sortBar } = this.#thread;
     comments.main.clear();
+    sortBar.show(sort);
     this.#thread.applySubject(page.subject);
     this.#showPinned();
     this.#showRoots(page.items);

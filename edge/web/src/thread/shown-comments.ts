@@ -129,33 +129,17 @@ export class ShownComments {
     return (id && scope.views.get(id)) || null;
   }
 
-  /**
-   * Shows a page of replies under `parent`; `seen` has the ids of this page and of the pages before.
-   * Answers the views that have a new place.
-   */
-  placeReplies(parent: CommentView, replies: Comment[], seen: ReadonlySet<string>): CommentView[] {
-    const kept = this.#forgetReplies(parent, replies, seen);
-    const placed = replies.flatMap((reply) => this.place(reply, parent.scope) ?? []);
-    for (const view of kept) this.seat(view);
-    return placed;
-  }
-
-  /**
-   * Takes away the replies of `parent` that are in neither `items` nor `seen`: they come again in
-   * their place, on a later page. Answers those that stay, because the reader has put them there
-   * or is writing in them.
-   */
-  #forgetReplies(parent: CommentView, items: Comment[], seen: ReadonlySet<string>): CommentView[] {
-    const parentId = parent.comment.id;
-    const listed = new Set(items.map((comment) => comment.id));
-    const kept: CommentView[] = [];
-    for (const [id, view] of parent.scope.views) {
-      const isBelow = id !== parentId && view.comment.path.includes(parentId);
-      if (!isBelow || listed.has(id) || view.isPinned || seen.has(id)) continue;
-      if (view.isKept || view.forms.isOpen) kept.push(view);
-      else parent.scope.remove(view);
-    }
-    return kept;
+  /** Shows a page of replies under `parent`; those on the page keep their places. Answers the others. */
+  placeReplies({ scope }: CommentView, replies: Comment[]): CommentView[] {
+    return replies.flatMap((reply) => {
+      const known = scope.views.get(reply.id);
+      // In a tree an answer moves when what it answers has come.
+      const isInPlace =
+        known && known.node.parentElement === this.#containerOf(known)?.replies.list;
+      if (!isInPlace) return this.place(reply, scope) ?? [];
+      known.update(this.#thread.recent.applyTo(reply));
+      return [];
+    });
   }
 
   get #scopes(): CommentScope<CommentView>[] {

@@ -12,8 +12,10 @@ export class SortBar {
   readonly node: HTMLDivElement;
   readonly #buttons: HTMLButtonElement[];
   readonly #menu: HTMLSelectElement;
+  #shown: Sort;
 
   constructor(text: Strings, sort: Sort, choose: (sort: Sort) => void) {
+    this.#shown = sort;
     this.#buttons = BUTTON_SORTS.map((each) =>
       h(
         'button',
@@ -23,7 +25,7 @@ export class SortBar {
     );
     this.#menu = h(
       'select',
-      { 'aria-label': text.moreSorts, on: { change: () => choose(sortOf(this.#menu.value)) } },
+      { 'aria-label': text.moreSorts, on: { change: () => this.#onMenu(choose) } },
       h('option', { value: '', disabled: true, hidden: true }, text.moreSorts),
       ...MENU_SORTS.map((each) => h('option', { value: each }, text[each])),
     );
@@ -36,7 +38,15 @@ export class SortBar {
     this.show(sort);
   }
 
+  /** The menu shows what is in the list, as the buttons do. */
+  #onMenu(choose: (sort: Sort) => void): void {
+    const sort = sortOf(this.#menu.value);
+    this.show(this.#shown);
+    choose(sort);
+  }
+
   show(sort: Sort): void {
+    this.#shown = sort;
     for (const button of this.#buttons) {
       button.setAttribute('aria-pressed', String(button.dataset.sort === sort));
     }

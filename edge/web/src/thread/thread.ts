@@ -18,8 +18,10 @@ import { mutedKey } from '../model/muted.ts';
 import { RecentActs } from '../model/recent-acts.ts';
 import type { Strings } from '../text/en.ts';
 import type { Locale } from '../text/locale.ts';
-import { siteStorage } from '../util/json-storage.ts';
+import { keepChosenSort } from '../util/chosen-sort.ts';
+import { siteStorage, tabStorage } from '../util/json-storage.ts';
 import { AddressFollower } from './address.ts';
+import { foldedKey } from './folded-key.ts';
 import { ThreadFrame } from './frame.ts';
 import { HostToken, type TokenSource } from './host-token.ts';
 import { LiveUpdates } from './live.ts';
@@ -81,34 +83,42 @@ export class CommentThread {
     this.identity = new ReaderIdentity(base, this.hostToken.current);
     this.api = new ApiClient(base, this.identity, () => this.#renewToken());
     this.recent = new RecentActs(`${base}|${subject}`);
-    this.sortBar = new SortBar(this.text, this.sort, (sort) => this.setSort(sort));
+    this.sortBar = new SortBar(this.text, this.sort, (sort) => {
+      keepChosenSort(sort);
+      this.setSort(sort);
+    });
     this.#composer = new MainComposer(this);
     this.frame = new ThreadFrame(element, root, this.locale, {
       sorts: this.sortBar.node,
       bell: this.account.bellPlace,
+      onSearch: (button) => this.#toggleSearch(button).catch(() => undefined),
       composer: this.#composer.form,
       onShowArrived: () => this.live.show(),
       onFootButton: () => this.roots.onFootButton(),
     });
-    this.#loadKeysOnFocus(settings.areKeysAllowed);
+    this.#loadPartsOnUse(settings.areKeysAllowed);
     this.comments = new ShownComments(this, this.frame.list);
     this.permalink = new AddressFollower(this);
     this.live = new LiveUpdates(this, settings.isLiveAllowed);
     this.roots = new RootList(this);
   }
 
-  /** A focus that cannot load them lets the next one try again. */
-  #loadKeysOnFocus(isAllowed: () => boolean): void {
-    const { section } = this.frame;
-    const load = async () => {
-      try {
-        const { Keys } = await import('./keys.ts');
-        new Keys(section, this.locale, isAllowed);
-      } catch {
-        this.#loadKeysOnFocus(isAllowed);
-      }
-    };
-    section.addEventListener('focusin', load, { once: true });
+  /** Replies that were folded before are folded at once. What cannot be loaded is tried again. */
+  #loadPartsOnUse(areKeysAllowed: () => boolean): void {
+    const load = () =>
+      import('./used-parts.ts')
+        .then(({ startUsedParts }) => startUsedParts(this, areKeysAllowed))
+        .catch(() => undefined);
+    if (tabStorage.get(foldedKey(this.api.base, this.subject))) load();
+    for (const event of ['pointerenter', 'focusin']) {
+      this.frame.section.addEventListener(event, load);
+    }
+  }
+
+  /** A search that cannot be loaded is tried again by the next press. */
+  async #toggleSearch(button: HTMLElement): Promise<void> {
+    const { toggleSearch } = await import('./search.ts');
+    toggleSearch(this, button);
   }
 
   start(): void {
@@ -223,11 +233,12 @@ export class CommentThread {
     );
   }
 
+  /** The choice is shown with the list; one that could not be loaded can be made again. */
   setSort(sort: Sort, isStarted = true): void {
-    if (sort === this.sort) return;
+    if (sort === this.sort && this.roots.isLoaded) return;
     this.sort = sort;
-    this.sortBar.show(sort);
     if (isStarted) this.roots.loadFirst();
+    else this.sortBar.show(sort);
   }
 
   focusComposer(): void {

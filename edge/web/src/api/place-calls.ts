@@ -1,0 +1,29 @@
+/** Reads about single comments and what they stand on. The first list needs none of them. */
+
+import type { ApiClient } from './client.ts';
+import { subjectPath } from './paths.ts';
+import type { ApiAnswer } from './transport.ts';
+import type { Ancestors, Comment, CommentContext } from './wire.ts';
+
+export function fetchComment(api: ApiClient, id: string): Promise<ApiAnswer<Comment>> {
+  return api.read(`/v1/comments/${id}`);
+}
+
+/** The root first, the comment itself last. */
+export function fetchAncestors(api: ApiClient, id: string): Promise<ApiAnswer<Ancestors>> {
+  return api.read(`/v1/comments/${id}/ancestors`);
+}
+
+/** What a permalink needs. */
+export function fetchContext(
+  api: ApiClient,
+  id: string,
+  signal: AbortSignal,
+): Promise<ApiAnswer<CommentContext>> {
+  return api.read(`/v1/comments/${id}/context`, { signal });
+}
+
+/** The event stream of everything since this version of the subject. */
+export function eventsUrl(api: ApiClient, subject: string, after: number): string {
+  return `${api.base}${subjectPath(subject)}/events?after=${after}`;
+}

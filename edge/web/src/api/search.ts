@@ -1,0 +1,29 @@
+/** The search in a thread. */
+
+import type { ApiClient } from './client.ts';
+import { subjectPath } from './paths.ts';
+import { encodeQuery } from './query.ts';
+import type { ApiAnswer } from './transport.ts';
+import type { Comment } from './wire.ts';
+
+/** A comment that was found. */
+export interface FoundComment extends Comment {
+  /** The passage that was found, with `<mark>` around each word, as HTML. */
+  highlight: string;
+}
+
+export interface FoundPage {
+  data: FoundComment[];
+  page: { next: string | null; has_more: boolean };
+}
+
+/** The newest first; `cursor` is `page.next` of the page before. */
+export function searchThread(
+  api: ApiClient,
+  subject: string,
+  query: { q: string; limit: number; cursor?: string },
+  signal: AbortSignal,
+): Promise<ApiAnswer<FoundPage>> {
+  const url = `${subjectPath(subject)}/search?${encodeQuery(query)}`;
+  return api.request({ method: 'GET', url, signal });
+}

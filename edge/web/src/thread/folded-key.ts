@@ -1,0 +1,3 @@
+/** Where the tab keeps which roots are folded. */
+export const foldedKey = (base: string, subject: string): string =>
+  `gailou:folded:${base}|${subject}`;

@@ -1,0 +1,17 @@
+/** What a reader gets who comes to the comments: keys, replies that can be folded, and a button that quotes. */
+
+import { ThreadFolds } from './folds.ts';
+import { Keys } from './keys.ts';
+import type { ThreadPartHost } from './part-host.ts';
+import { QuoteButton } from './quote-button.ts';
+
+const started = new WeakSet<object>();
+
+/** A second call changes nothing. `areKeysAllowed` is the decision of the page about letters. */
+export function startUsedParts(thread: ThreadPartHost, areKeysAllowed: () => boolean): void {
+  if (started.has(thread)) return;
+  started.add(thread);
+  new Keys(thread.frame.section, thread.locale, areKeysAllowed);
+  new ThreadFolds(thread);
+  new QuoteButton(thread);
+}

@@ -1,0 +1,133 @@
+// What a reader does with a list: its order, and all replies of a comment.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  callUntil,
+  guestToken,
+  listWithRoots,
+  newSubject,
+  postComment,
+  subjectPath,
+} from './support/api.mjs';
+import { violations } from './support/console.mjs';
+import { BASE, skipWithout } from './support/environment.mjs';
+import {
+  assertAttribute,
+  assertVisible,
+  isFocused,
+  listIsLoaded,
+  newText,
+  sendForm,
+  withPage,
+} from './support/page.mjs';
+
+const sortButton = (page, name) => page.locator('.sorts').getByRole('button', { name });
+
+describe('lists', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
+  test('chosen order is kept for the site, and survives another language', async () => {
+    await withPage('article/hello', {}, async (page) => {
+      await sortButton(page, 'Oldest').click();
+      await assertAttribute(sortButton(page, 'Oldest'), 'aria-pressed', 'true');
+      const asked = page.waitForRequest(/comments\?sort=/);
+      await page.reload();
+      assert.match((await asked).url(), /sort=old/, 'the first request has it');
+      await page.locator('gailou-comments').scrollIntoViewIfNeeded();
+      await listIsLoaded(page);
+      await assertAttribute(sortButton(page, 'Oldest'), 'aria-pressed', 'true');
+      await page.locator('gailou-comments').evaluate((node) => node.setAttribute('lang', 'de'));
+      await assertAttribute(sortButton(page, 'Älteste'), 'aria-pressed', 'true');
+      await page.locator('gailou-comments').evaluate((node) => node.setAttribute('lang', 'en'));
+      await assertAttribute(sortButton(page, 'Oldest'), 'aria-pressed', 'true');
+    });
+  });
+
+  test('order that the page names wins', async () => {
+    const prepare = (context) =>
+      context.addInitScript(() => localStorage.setItem('gailou:sort', 'old'));
+    await withPage('article/hello', { prepare, query: '&sort=top' }, async (page) => {
+      await assertAttribute(sortButton(page, 'Top'), 'aria-pressed', 'true');
+      await sortButton(page, 'New').click();
+      await assertAttribute(sortButton(page, 'New'), 'aria-pressed', 'true');
+      await page.locator('gailou-comments').evaluate((node) => node.setAttribute('lang', 'de'));
+      await assertAttribute(sortButton(page, 'Neueste'), 'aria-pressed', 'true');
+    });
+  });
+
+  test('order is shown when its list has come, and can be chosen again when it has not', async () => {
+    let isDown = true;
+    const prepare = (context) =>
+      context.route('**/comments?sort=top**', (route) =>
+        isDown ? route.fulfill({ status: 500, json: { code: 'internal' } }) : route.fallback(),
+      );
+    await withPage('article/hello', { prepare }, async (page) => {
+      await sortButton(page, 'Top').click();
+      await assertVisible(page.getByText('The comments could not be loaded.'), 'the failure');
+      await assertAttribute(sortButton(page, 'Hot'), 'aria-pressed', 'true');
+      await assertAttribute(sortButton(page, 'Top'), 'aria-pressed', 'false');
+      isDown = false;
+      await sortButton(page, 'Top').click();
+      await assertAttribute(sortButton(page, 'Top'), 'aria-pressed', 'true');
+    });
+  });
+
+  test('all replies come below those that are there, and can be folded again', async () => {
+    const subject = newSubject('video');
+    const token = await guestToken('Replier');
+    const root = await postComment(subject, 'The root', token);
+    for (let n = 1; n <= 5; n += 1) await postComment(subject, `Reply ${n}`, token, root.id);
+    await listWithRoots(subject, 1);
+    const path = `/v1/subjects/${subjectPath(subject)}/comments`;
+    await callUntil(path, ({ data }) => data?.data?.[0]?.more_replies === 2);
+    await withPage(subject, {}, async (page) => {
+      const item = page.locator('.list > .item');
+      const texts = () => item.locator('.replies .body:visible').allTextContents();
+      const before = await texts();
+      assert.equal(before.length, 3);
+      await item.getByRole('button', { name: 'Show all 5 replies' }).click();
+      const fold = item.getByRole('button', { name: 'Show fewer replies' });
+      await assertVisible(fold, 'they can be folded');
+      const after = await texts();
+      assert.deepEqual(after.slice(0, 3), before, 'they stay where they were');
+      assert.equal(new Set(after.map((each) => each.trim())).size, 5);
+      await fold.click();
+      assert.deepEqual(await texts(), before);
+      await item.getByRole('button', { name: 'Show all 5 replies' }).click();
+      assert.deepEqual(await texts(), after);
+    });
+  });
+
+  test('replies of a root are folded by a button under its picture, which the tab remembers', async () => {
+    const subject = newSubject('video');
+    const token = await guestToken('Folder');
+    const root = await postComment(subject, 'The root', token);
+    await postComment(subject, 'A reply', token, root.id);
+    const path = `/v1/subjects/${subjectPath(subject)}/comments`;
+    await callUntil(path, ({ data }) => data?.data?.[0]?.top_replies?.length === 1);
+    await withPage(subject, {}, async (page) => {
+      const item = page.locator('.list > .item');
+      const reply = item.locator('.replies article');
+      await item.locator('.act.like').first().focus();
+      const rail = item.getByRole('button', { name: 'Fold the replies' });
+      await assertVisible(rail, 'the button');
+      await assertAttribute(rail, 'tabindex', '-1');
+      await rail.click();
+      assert.equal(await reply.isVisible(), false);
+      const row = item.getByRole('button', { name: 'Show the replies (1)' });
+      assert.equal(await isFocused(row), true);
+      assert.deepEqual(await violations(page, 'gailou-comments'), []);
+      await page.reload();
+      await page.locator('gailou-comments').scrollIntoViewIfNeeded();
+      await listIsLoaded(page);
+      await assertVisible(row, 'it is folded after a reload');
+      assert.equal(await reply.isVisible(), false);
+      await row.click();
+      assert.equal(await reply.isVisible(), true);
+      assert.equal(await isFocused(rail), true);
+      await rail.click();
+      await item.getByRole('button', { name: 'Reply' }).click();
+      await sendForm(item.locator('article').first().locator('form'), newText('Own'), 'Reply');
+      await assertVisible(reply.filter({ hasText: 'Own' }), 'what one writes is seen');
+    });
+  });
+});
