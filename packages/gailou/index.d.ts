@@ -19,6 +19,8 @@ export interface GailouCommentsAttributes {
   live?: 'on' | 'off' | undefined;
   loading?: 'lazy' | 'eager' | undefined;
   keys?: 'on' | 'off' | undefined;
+  /** The address of more emoji, in the format of OwO. */
+  emoji?: string | undefined;
 }
 
 export interface GailouCountAttributes {
@@ -60,6 +62,7 @@ export declare class GailouComments extends HTMLElement {
   live: 'on' | 'off';
   loading: 'lazy' | 'eager';
   keys: 'on' | 'off';
+  emoji: string;
   get token(): TokenSource;
   set token(value: TokenSource | undefined);
   /** Loads the list anew, past every cache. */

@@ -215,12 +215,14 @@ function hostPage(subject, fragment, { lang, around }) {
     <h1>A story</h1><p>Its text.</p>${comments}<footer><p>Below the comments</p></footer></body></html>`;
 }
 
-/** Runs in the page: collects layout shifts as texts in `window.shifts`. */
+/** Runs in the page: collects layout shifts as texts in `window.shifts`, but for those of a page that is not parsed yet. */
 function collectShifts() {
   window.shifts = [];
   new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) {
-      for (const { node, previousRect, currentRect } of entry.sources) {
+    const { domInteractive } = performance.getEntriesByType('navigation')[0];
+    for (const { sources, startTime } of list.getEntries()) {
+      if (domInteractive === 0 || startTime < domInteractive) continue;
+      for (const { node, previousRect, currentRect } of sources) {
         const tag = node?.outerHTML?.slice(0, 60);
         window.shifts.push(`${tag} ${previousRect.y} → ${currentRect.y}`);
       }

@@ -26,6 +26,8 @@ export const GailouComments = defineComponent({
     theme: themeProp,
     sort: String as PropType<Sort>,
     loading: String as PropType<'lazy' | 'eager'>,
+    /** The address of more emoji, in the format of OwO. */
+    emoji: textProp,
     live: switchProp,
     keys: switchProp,
     /** A token, or what fetches one. */
