@@ -15,7 +15,7 @@ use gailou_shared::limits;
 use linkify::{LinkFinder, LinkKind};
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream, html};
 
-/// Beside what CommonMark has.
+/// Beside what Markdown has by itself.
 const MARKDOWN_EXTENSIONS: Options =
     Options::ENABLE_STRIKETHROUGH.union(Options::ENABLE_TABLES).union(Options::ENABLE_TASKLISTS);
 /// The schemes of the addresses that a link may have.
