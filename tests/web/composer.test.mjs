@@ -123,7 +123,7 @@ describe('writing tools', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('what is wrong with a preview is told', async () => {
+  test('what is wrong with a preview is said', async () => {
     const prepare = (context) =>
       context.route('**/v1/preview', (route) => {
         const { content } = route.request().postDataJSON();

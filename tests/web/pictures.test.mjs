@@ -155,7 +155,7 @@ describe('pictures', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     await withPage(newSubject(), { prepare }, async (page) => {
       const form = mainForm(page);
       await choose(page, form, [picture('one.png')]);
-      await assertVisible(form.getByText('no pictures here'), 'it is told');
+      await assertVisible(form.getByText('no pictures here'), 'the sentence');
       assert.equal(await form.locator('.pictures li').count(), 0);
       assert.equal(await form.getByRole('button', { name: 'Add a picture' }).isVisible(), false);
       await page.keyboard.press('Tab');

@@ -1,4 +1,4 @@
-// The search in a thread: what is found, where it leads, and what is told where nothing is.
+// The search in a thread: what is found, where it leads, and what it says where nothing is.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -47,7 +47,7 @@ describe('search in a thread', { skip: skipWithout({ E2E_BASE: BASE }) }, () => 
     });
   });
 
-  test('nothing found is told, and Esc closes', async () => {
+  test('nothing found is said, and Esc closes', async () => {
     await withPage('article/hello', {}, async (page) => {
       const search = await openSearch(page);
       await page.keyboard.type('zzzznothing');
@@ -105,7 +105,7 @@ describe('search in a thread', { skip: skipWithout({ E2E_BASE: BASE }) }, () => 
         await page.keyboard.type('wall');
         await assertVisible(
           search.getByText('One cannot search here at the moment.'),
-          'it is told',
+          'the sentence',
         );
         const button = page.getByRole('button', { name: 'Search', exact: true });
         assert.equal(await button.isHidden(), isHidden);

@@ -41,7 +41,7 @@ export interface CommentHost extends ComposerHost {
   readonly reader: ComposerHost['reader'] & OverlaySource;
   readonly comments: ComposerHost['comments'] & FloorSource;
   readonly reacting: CommentReactions;
-  /** Null while the reader has muted nobody. */
+  /** Null while the reader has muted no author. */
   readonly muting: AuthorMuting | null;
   /** The member that the subject belongs to. */
   readonly ownerId: string | null;
@@ -75,7 +75,7 @@ interface OverlaySource {
   loadOverlay(ids: string[]): Promise<void>;
 }
 
-/** Where the reader is told what went wrong. */
+/** Where the reader reads what went wrong. */
 export type MessagePlace = Pick<OwningComment, 'showMessage'>;
 
 /** What opens beside a comment. */

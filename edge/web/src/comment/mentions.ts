@@ -1,4 +1,4 @@
-/** Marks the names behind an `@` that a comment mentions. It is loaded with the first comment that mentions somebody. */
+/** Marks the names behind an `@` that a comment mentions. It is loaded with the first comment that mentions a member. */
 
 import type { MemberName } from '../api/wire.ts';
 import { h } from '../dom/html.ts';

@@ -28,7 +28,7 @@ export async function copyLink(
   }
 }
 
-/** A reader who shares it with nobody after all has done nothing. */
+/** A reader who shares it after all with no one has done nothing. */
 export async function shareLink(id: string): Promise<void> {
   await navigator.share({ title: document.title, url: linkTo(id) }).catch(() => undefined);
 }

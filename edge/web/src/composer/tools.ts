@@ -26,7 +26,7 @@ export interface ToolsHost {
   readonly locale: Locale;
   /** Behind the other buttons. */
   readonly pictureButton: HTMLButtonElement | null;
-  /** Those who can be mentioned; null where nobody can. */
+  /** Those who can be mentioned; null where no one can. */
   readonly names: (() => MemberName[]) | null;
   onMention(member: MemberName): void;
   /** The HTML of a text; rejects with an `ApiProblem`. */

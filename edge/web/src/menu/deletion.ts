@@ -1,4 +1,4 @@
-/** Deletes a comment without a question: it is gone at once, and the server hears of it when nobody has undone it. */
+/** Deletes a comment without a question: it is gone at once, and the server hears of it unless it is undone. */
 
 import { deleteComment } from '../api/member-calls.ts';
 import type { OwningComment } from '../comment/host.ts';

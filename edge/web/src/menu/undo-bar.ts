@@ -7,7 +7,7 @@ export interface UndoOffer {
   readonly sentence: string;
   readonly forMs: number;
   undo(): unknown;
-  /** Nobody has undone it in time, or the page is left. */
+  /** It was not undone in time, or the page is left. */
   settle?(): unknown;
   /** What had the focus is gone, so the bar gets it. */
   readonly takesFocus?: boolean;

@@ -13,7 +13,7 @@ const en = {
   link: 'Link',
   list: 'List',
   emoji: 'Emoji',
-  mention: 'Mention somebody',
+  mention: 'Mention a member',
   write: 'Write',
   preview: 'Preview',
   emptyPreview: 'There is nothing to show yet.',
