@@ -8,6 +8,7 @@ import { call, guestToken, listWithRoots, newSubject, postComment } from './supp
 import { newContext } from './support/browser.mjs';
 import { BASE, skipWithout } from './support/environment.mjs';
 import {
+  hasStream,
   openedStreams,
   refuseStream,
   replaceEventSource,
@@ -28,10 +29,10 @@ const CACHE_CATCH_UP_MS = 2_500;
 /** Longer than the first wait after a refused stream: 15 s, and at most half of it more. */
 const RECONNECT_MS = 23_000;
 
-/** Opens the page with the stream of `event-source.mjs`, which the test controls; it opens after the list is shown. */
+/** Opens the page with the stream of `event-source.mjs`, which the test controls. */
 const withLivePage = (subject, options, steps) =>
   withPage(subject, { prepare: replaceEventSource, ...options }, async (page) => {
-    await page.waitForFunction(() => window.streams.length > 0);
+    await hasStream(page);
     await steps(page);
   });
 

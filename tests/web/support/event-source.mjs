@@ -31,9 +31,13 @@ export function openedStreams(page) {
   );
 }
 
+/** Waits until the element has opened a stream, which it does after the list is shown. */
+export const hasStream = (page) => page.waitForFunction(() => window.streams.length > 0);
+
 /** Sends an event on the newest stream. */
-export function sendEvent(page, name, id, data) {
-  return page.evaluate(
+export async function sendEvent(page, name, id, data) {
+  await hasStream(page);
+  await page.evaluate(
     ([type, lastEventId, text]) => {
       const event = new MessageEvent(type, { lastEventId, data: text });
       window.streams.at(-1).dispatchEvent(event);
