@@ -238,7 +238,16 @@ impl FoldTables {
             self.sources.insert((numbers[row.subject], row.source.to_owned()), row.id);
         }
         self.aliases.extend(changes.aliases.iter().map(|row| (row.id, row.original)));
-        self.history.extend(changes.history.iter().copied());
+        // A row of a member and a comment, which has been held if it was once.
+        for row in &changes.history {
+            let [other, held] = [false, true].map(|held| HistoryRow { held, ..*row });
+            if row.held {
+                self.history.remove(&other);
+            }
+            if !self.history.contains(&held) {
+                self.history.insert(*row);
+            }
+        }
         for (id, author) in &changes.authors {
             let newest = (*id, author.name.clone());
             let name = self.names.entry(author.id).or_insert_with(|| newest.clone());
