@@ -48,7 +48,26 @@ const SECRET: &str = "a secret of thirty-two bytes, or more";
 /// Unix seconds.
 const NOW: u64 = 1_800_000_000;
 /// The elements that a comment's HTML may have.
-const ELEMENTS: [&str; 12] = ["p", "br", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "a"];
+const ELEMENTS: [&str; 18] = [
+    "p",
+    "br",
+    "em",
+    "strong",
+    "del",
+    "code",
+    "pre",
+    "blockquote",
+    "ul",
+    "ol",
+    "li",
+    "a",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+];
 
 /// An embedded origin with one comment.
 struct FuzzedOrigin {
