@@ -37,8 +37,7 @@ pub(super) struct Settings {
     /// Without it, the address that the program listens on, which serves readers on this machine alone.
     #[serde(deserialize_with = "public_url")]
     pub(super) public_url: Option<String>,
-    /// Whether this program shows its demo page at `/`. The Worker has files of its own: there, `index.html`, `demo.js` and
-    /// `demo.css` are left out of what is deployed.
+    /// Whether this program shows its demo page at `/`. The Worker has files of its own, and shows it all the same.
     #[serde(deserialize_with = "switch")]
     pub(super) demo: bool,
     /// Signs cursors, 32 bytes or more. Without it, the installation makes its own at the first start.

@@ -229,12 +229,8 @@ async fn doctor_asks_the_service_that_knows_members() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let row = async |url: Option<String>| {
-        let mut command = command_on(&data, &["doctor"]);
-        command.envs(url.map(|url| ("GAILOU_ACCOUNTS__URL", url)));
-        let output = run_command(command).await;
-        assert_eq!(output.code, Some(0), "{} {}", output.stdout, output.stderr);
-        let row = output.stdout.lines().find(|line| line.contains(" accounts ")).expect("a row").to_owned();
-        row.split_whitespace().collect::<Vec<_>>().join(" ")
+        let variables: Vec<_> = url.iter().map(|url| ("GAILOU_ACCOUNTS__URL", url.as_str())).collect();
+        doctor_rows(&data, &variables, "accounts").await.remove(0)
     };
     assert!(row(None).await.starts_with("ok accounts none: accounts.url is not set"));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -257,12 +253,7 @@ async fn site_that_may_not_write_is_in_the_log_and_in_the_doctors_table() {
     let mut command = command_on(&data, &["--bind", "127.0.0.1:0"]);
     command.env("GAILOU_SITES", "https://blog.example");
     let server = GailouProcess::spawn_logging(command, std::fs::File::create(&log).unwrap()).await;
-    let doctor = async || {
-        let output = run_on(&data, &["doctor"]).await;
-        assert_eq!(output.code, Some(0), "{} {}", output.stdout, output.stderr);
-        let row = output.stdout.lines().find(|line| line.contains(" sites ")).expect("a row").to_owned();
-        row.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
+    let doctor = async || doctor_rows(&data, &[], "sites").await.remove(0);
     assert_eq!(doctor().await, "ok sites pages of https://blog.example may write");
     let guest =
         |site: &'static str| server.request("POST /v1/guests").header("origin", site).json(&json!({"name": "g"}));
@@ -349,11 +340,8 @@ async fn doctor_asks_the_address_of_the_worker_and_compares_the_time() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let doctor = async |url: &str| {
-        let mut command = command_on(&data, &["doctor"]);
-        command.env("GAILOU_EDGE__URL", url).env("GAILOU_EDGE_SECRET", "an edge's secret of 32 bytes or more");
-        let output = run_command(command).await;
-        assert_eq!(output.code, Some(0), "{} {}", output.stdout, output.stderr);
-        let rows = output.stdout.lines().map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "));
+        let edge = [("GAILOU_EDGE__URL", url), ("GAILOU_EDGE_SECRET", "an edge's secret of 32 bytes or more")];
+        let rows = doctor_rows(&data, &edge, "").await.into_iter();
         rows.filter(|row| matches!(row.split(' ').nth(1), Some("reachable" | "clock"))).collect::<Vec<_>>()
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
