@@ -50,7 +50,7 @@ describe('proof of work', needed, () => {
           new Promise((resolve) => {
             const root = document.querySelector('gailou-comments').shadowRoot;
             new MutationObserver(() => {
-              const text = root.querySelector('.progress').textContent;
+              const text = root.querySelector('.progress')?.textContent;
               if (text) resolve(text);
             }).observe(root, { subtree: true, childList: true, characterData: true });
           }),
