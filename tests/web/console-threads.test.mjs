@@ -90,12 +90,72 @@ describe('console: threads', {
     });
   });
 
+  test('a thread is hidden from readers, shown again, and neither is final', async () => {
+    const { name } = await newThread();
+    await withConsole({ section: `subjects?q=${encodeURIComponent(name)}` }, async (page) => {
+      const thread = card(page, name);
+      const becomes = async (state) => {
+        await thread.getByText(state, { exact: true }).waitFor();
+        await until(
+          () => read(name),
+          (found) => found.state === state,
+        );
+      };
+      await thread.getByRole('button', { name: 'Hide it' }).click();
+      await becomes('hidden');
+      await page.getByRole('button', { name: /^Undo/ }).click();
+      await becomes('open');
+      await thread.getByRole('button', { name: 'Hide it' }).click();
+      await becomes('hidden');
+      await thread.getByRole('button', { name: 'Show it again' }).click();
+      await becomes('open');
+    });
+  });
+
+  test('a thread gets an owner and a mode, which are taken back together; a wrong id is named', async () => {
+    const { name, member } = await newThread();
+    await withConsole({ section: `subjects?q=${encodeURIComponent(name)}` }, async (page) => {
+      const thread = card(page, name);
+      await thread.getByRole('button', { name: 'Edit' }).click();
+      const dialog = page.getByRole('dialog', { name });
+      const save = dialog.getByRole('button', { name: 'Save' });
+      assert.ok(await save.isDisabled(), 'nothing is changed yet');
+      await dialog.getByLabel('Owner').fill('no id');
+      await save.click();
+      await dialog.getByText('must be a member id or null').waitFor();
+      assert.equal((await read(name)).owner_id, null);
+      await dialog.getByLabel('Owner').fill(member.id);
+      await dialog.getByText(`It belongs to ${member.name}.`).waitFor();
+      await dialog.getByLabel('Mode').selectOption('building');
+      await save.click();
+      await dialog.waitFor({ state: 'detached' });
+      await thread.getByText('building (盖楼)').waitFor();
+      await thread.getByRole('link', { name: `owner: id ${member.id}` }).waitFor();
+      const { owner_id, mode } = await read(name);
+      assert.deepEqual([owner_id, mode], [member.id, 'building']);
+      await page.getByRole('button', { name: /^Undo/ }).click();
+      const before = await until(
+        () => read(name),
+        (found) => found.owner_id === null,
+      );
+      assert.notEqual(before.mode, 'building');
+
+      await admin('PUT', `/v1/admin/subjects/${name}`, { owner_id: member.id });
+      await page.reload();
+      await thread.getByRole('button', { name: 'Edit' }).click();
+      await dialog.getByLabel('Owner').fill('');
+      await page.keyboard.press('Enter');
+      await thread.getByRole('link', { name: /^owner/ }).waitFor({ state: 'detached' });
+      assert.equal((await read(name)).owner_id, null);
+    });
+  });
+
   test('it is accessible, fits a phone, and speaks both languages', async () => {
     const { name } = await newThread();
     const section = `subjects?q=${encodeURIComponent(name)}`;
     const looks = [
-      { viewport: DESKTOP, colorScheme: 'dark', locale: 'zh-CN' },
-      { viewport: NARROW, colorScheme: 'light', locale: 'en' },
+      { viewport: DESKTOP, colorScheme: 'light', locale: 'en' },
+      { viewport: NARROW, colorScheme: 'dark', locale: 'zh-CN' },
     ];
     for (const look of looks) {
       await withConsole({ section, ...look }, async (page) => {
@@ -108,6 +168,9 @@ describe('console: threads', {
         assert.deepEqual(await violations(page), []);
         await thread.getByRole('button', { name: /^(Edit|编辑)$/ }).click();
         await page.getByRole('dialog').waitFor();
+        if (process.env.E2E_SHOTS) {
+          await page.screenshot({ path: `${process.env.E2E_SHOTS}/thread-${look.locale}.png` });
+        }
         assert.deepEqual(await violations(page), []);
         if (look.viewport !== NARROW) return;
         assert.deepEqual(await smallTargets(page), []);

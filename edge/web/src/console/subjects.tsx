@@ -1,15 +1,31 @@
-/** Threads: found by what their key or title contains and by their state, closed and opened, given a title and an address. */
+/** Threads: found by what their key or title contains and by their state, closed, opened, hidden, shown and edited. */
 
 import { useCallback, useState } from 'preact/hooks';
-import { Dialog } from './dialog.tsx';
-import { MoreButton, Problem, useConsole, useNow, usePages } from './parts.tsx';
-import { listHref, threadHref } from './route.ts';
+import { MoreButton, useConsole, useNow, usePages } from './parts.tsx';
+import { listHref, memberHref, threadHref } from './route.ts';
+import { SubjectDialog } from './subject-dialog.tsx';
+import { formerFields } from './subject-patch.ts';
 import { ago } from './text.ts';
 import type { ModeratedSubject, SubjectPatch, SubjectState } from './wire.ts';
 
 const STATES: readonly SubjectState[] = ['open', 'closed', 'hidden'];
 const MAX_QUERY_CHARS = 200;
-const MAX_TEXT_CHARS = 1_000;
+
+interface StateButton {
+  next: SubjectState;
+  label: 'openSubject' | 'closeSubject' | 'hideSubject' | 'showSubject';
+  look: string;
+}
+
+const CLOSE: StateButton = { next: 'closed', label: 'closeSubject', look: 'bad' };
+const HIDE: StateButton = { next: 'hidden', label: 'hideSubject', look: '' };
+
+/** What can be done with a thread in each state. */
+const STATE_BUTTONS: Record<SubjectState, readonly StateButton[]> = {
+  open: [CLOSE, HIDE],
+  closed: [{ next: 'open', label: 'openSubject', look: 'good' }, HIDE],
+  hidden: [{ next: 'open', label: 'showSubject', look: 'good' }],
+};
 
 const nameOf = ({ type, key }: ModeratedSubject) => `${type}/${key}`;
 const isSame = (a: ModeratedSubject, b: ModeratedSubject) => nameOf(a) === nameOf(b);
@@ -45,8 +61,9 @@ export function Subjects({ q, state }: { q: string; state: string }) {
       </ul>
       <MoreButton list={list} />
       {edited && (
-        <EditDialog
+        <SubjectDialog
           subject={edited}
+          name={nameOf(edited)}
           onSave={(patch) => change(edited, patch)}
           onClose={() => setEdited(null)}
         />
@@ -65,12 +82,7 @@ function useSubjectChange(onChanged: (subject: ModeratedSubject) => void) {
       const changed = await client.changeSubject(before, next);
       onChanged({ ...changed, comments, roots, last_activity });
     };
-    const former: SubjectPatch = {
-      ...('state' in patch && { state: before.state }),
-      ...('title' in patch && { title: before.title }),
-      ...('url' in patch && { url: before.url }),
-    };
-    const done = put(patch).then(() => () => put(former));
+    const done = put(patch).then(() => () => put(formerFields(before, patch)));
     offerUndo(text.changed(before.title || nameOf(before)), done);
     return done;
   };
@@ -129,7 +141,7 @@ function SubjectCard({
 }) {
   const { text, hasSearch } = useConsole();
   const now = useNow();
-  const { title, state, comments, last_activity } = subject;
+  const { title, state, mode, owner_id, comments, last_activity } = subject;
   const name = nameOf(subject);
   const tone = { open: 'is-published', closed: 'is-review', hidden: 'is-rejected' }[state];
   return (
@@ -137,6 +149,7 @@ function SubjectCard({
       <p class="line">
         <b dir="auto">{title || name}</b>
         <span class={`tag ${tone}`}>{text.subjectStates[state]}</span>
+        <span class="tag">{text.modes[mode]}</span>
         {last_activity !== null && <small>{ago(text, last_activity, now)}</small>}
       </p>
       {title && (
@@ -151,78 +164,18 @@ function SubjectCard({
           <span>{text.commentsOf(comments)}</span>
         )}
         <a href={threadHref(subject)}>{text.asReadersSee}</a>
+        {owner_id && <a href={memberHref(owner_id)}>{text.ownerOf(owner_id)}</a>}
       </p>
       <p class="buttons">
-        {state === 'open' ? (
-          <button type="button" class="bad" onClick={() => onState('closed')}>
-            {text.closeSubject}
+        {STATE_BUTTONS[state].map(({ next, label, look }) => (
+          <button key={next} type="button" class={look} onClick={() => onState(next)}>
+            {text[label]}
           </button>
-        ) : (
-          <button type="button" class="good" onClick={() => onState('open')}>
-            {text.openSubject}
-          </button>
-        )}
+        ))}
         <button type="button" onClick={onEdit}>
           {text.editSubject}
         </button>
       </p>
     </li>
-  );
-}
-
-function EditDialog({
-  subject,
-  onSave,
-  onClose,
-}: {
-  subject: ModeratedSubject;
-  onSave: (patch: SubjectPatch) => Promise<unknown>;
-  onClose: () => void;
-}) {
-  const { text } = useConsole();
-  const [problem, setProblem] = useState<unknown>(null);
-  const save = async (event: SubmitEvent, close: () => void) => {
-    event.preventDefault();
-    const typed = new FormData(event.currentTarget as HTMLFormElement);
-    const value = (name: string) => String(typed.get(name)).trim() || null;
-    setProblem(null);
-    try {
-      await onSave({ title: value('title'), url: value('url') });
-      close();
-    } catch (error) {
-      setProblem(error);
-    }
-  };
-  return (
-    <Dialog title={nameOf(subject)} onClose={onClose}>
-      {(close) => (
-        <form class="stack" onSubmit={(event) => void save(event, close)}>
-          <label class="field">
-            {text.subjectTitle}
-            <input
-              name="title"
-              dir="auto"
-              maxLength={MAX_TEXT_CHARS}
-              defaultValue={subject.title ?? ''}
-            />
-          </label>
-          <label class="field">
-            {text.subjectAddress}
-            <input
-              name="url"
-              type="url"
-              maxLength={MAX_TEXT_CHARS}
-              defaultValue={subject.url ?? ''}
-            />
-          </label>
-          {problem ? <Problem problem={problem} /> : null}
-          <p class="buttons">
-            <button type="submit" class="good">
-              {text.save}
-            </button>
-          </p>
-        </form>
-      )}
-    </Dialog>
   );
 }

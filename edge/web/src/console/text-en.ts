@@ -196,9 +196,18 @@ export const en = {
   asReadersSee: 'As readers see it',
   closeSubject: 'Close the thread',
   openSubject: 'Open the thread',
+  hideSubject: 'Hide it',
+  showSubject: 'Show it again',
   editSubject: 'Edit',
   subjectTitle: 'Title',
   subjectAddress: 'Address',
+  subjectOwner: 'Owner (楼主), by id',
+  subjectOwnerText: 'They may pin and delete in it, and have a seal. Empty: no owner.',
+  ownerOf: (id: string) => `owner: id ${id}`,
+  ownerNamed: (name: string) => `It belongs to ${name}.`,
+  ownerUnknown: 'No member has written here under this id yet.',
+  subjectMode: 'Mode',
+  modes: { tree: 'tree', two_level: 'two levels', flat: 'flat', building: 'building (盖楼)' },
 
   rejectedText:
     'Texts that the word filter refused in the last 30 days. Accepting one publishes it as its author’s.',

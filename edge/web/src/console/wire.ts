@@ -1,6 +1,6 @@
 /** The shapes of the moderators' calls. Only types: nothing here exists at run time. */
 
-import type { Author, Comment, MemberName } from '../api/wire.ts';
+import type { Author, Comment, MemberName, SubjectMode } from '../api/wire.ts';
 
 /** Who may use the console. */
 export type Role = 'moderator' | 'admin';
@@ -139,6 +139,10 @@ export interface ModeratedSubject {
   key: string;
   title: string | null;
   url: string | null;
+  /** The member it belongs to (楼主). */
+  owner_id: string | null;
+  /** How its threads are built. */
+  mode: SubjectMode;
   state: SubjectState;
   roots: number;
   comments: number;
@@ -147,7 +151,9 @@ export interface ModeratedSubject {
 }
 
 /** What changes of a subject: a field that is left out stays, null takes it away. */
-export type SubjectPatch = Partial<Pick<ModeratedSubject, 'title' | 'url' | 'state'>>;
+export type SubjectPatch = Partial<
+  Pick<ModeratedSubject, 'title' | 'url' | 'owner_id' | 'mode' | 'state'>
+>;
 
 /** What a role that is given to a member can be. */
 export type AssignableRole = 'member' | Role;
