@@ -36,6 +36,8 @@ async function refusedText(what, subject = newSubject()) {
 
 const card = (page, { id }) => page.locator(`.comments [data-id="${id}"]`);
 
+const said = (page, sentence) => page.locator('.said').filter({ hasText: sentence }).waitFor();
+
 describe('console: rejected texts', {
   skip: skipWithout({ E2E_BASE: BASE, E2E_TOKEN_SECRET: TOKEN_SECRET }),
 }, () => {
@@ -48,7 +50,7 @@ describe('console: rejected texts', {
       await card(page, refused).getByText(refused.text).waitFor();
       await card(page, refused).getByRole('link', { name: 'word: console' }).waitFor();
       await card(page, refused).getByRole('button', { name: 'Accept' }).click();
-      await page.getByText('Accepted.').waitFor();
+      await said(page, `Accepted: ${refused.member.name}`);
       await card(page, refused).waitFor({ state: 'detached' });
     });
     const { type, key } = refused.subject;
@@ -62,21 +64,75 @@ describe('console: rejected texts', {
     assert.equal(await lastAction(comment.id), 'accept');
   });
 
-  test('a text is dropped; one that another moderator has dropped leaves the list', async () => {
+  test('keys accept a text and drop the next one; each can be taken back', async () => {
+    const subject = newSubject();
+    const [second, first] = [
+      await refusedText('key two', subject),
+      await refusedText('key one', subject),
+    ];
+    await withConsole({ section: 'rejected' }, async (page) => {
+      await card(page, second).waitFor();
+      await until(
+        async () => {
+          await page.keyboard.press('k');
+          return card(page, first).getAttribute('aria-current');
+        },
+        (current) => current === 'true',
+      );
+      await page.keyboard.press('a');
+      await card(page, first).waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: /^Undo/ }).waitFor();
+      await page.keyboard.press('z');
+      await said(page, 'Undone.');
+      const { data } = await admin('GET', '/v1/admin/queue?kind=held&limit=100');
+      assert.ok(
+        data.some(({ written }) => written === first.text),
+        'it waits for a decision',
+      );
+
+      assert.equal(await card(page, second).getAttribute('aria-current'), 'true');
+      await page.keyboard.press('d');
+      await card(page, second).waitFor({ state: 'detached' });
+      await said(page, `Dropped: ${second.member.name}`);
+      await page.keyboard.press('z');
+      await card(page, second).waitFor();
+      await page.keyboard.press('?');
+      await page.getByRole('heading', { name: 'In rejected texts' }).waitFor();
+    });
+    const kept = await admin(
+      'GET',
+      `/v1/admin/rejected?q=${encodeURIComponent(second.text.slice(-100))}`,
+    );
+    assert.equal(kept.data.length, 1);
+  });
+
+  test('a text is dropped once that cannot be undone; one that is gone leaves the list', async () => {
     const subject = newSubject();
     const [first, second] = [
       await refusedText('drop one', subject),
       await refusedText('drop two', subject),
     ];
+    const isStored = async ({ id }) => {
+      const { data } = await admin('GET', '/v1/admin/rejected?limit=100');
+      return data.some((text) => text.id === id);
+    };
     await withConsole({ section: 'rejected' }, async (page) => {
       await card(page, first).getByRole('button', { name: 'Drop' }).click();
       await card(page, first).waitFor({ state: 'detached' });
-      await page.getByText('Dropped.').waitFor();
+      assert.ok(await isStored(first), 'it can be undone');
       const dropped = await call('DELETE', `/v1/admin/rejected/${second.id}`, { token: ADMIN() });
       assert.equal(dropped.status, 204);
       await card(page, second).getByRole('button', { name: 'Accept' }).click();
       await page.getByText('Another moderator was first').waitFor();
       await card(page, second).waitFor({ state: 'detached' });
+      await page.getByRole('link', { name: /^Audit/ }).click();
+      await page.getByRole('link', { name: 'Rejected' }).click();
+      await page.locator('.comments, .page .quiet').first().waitFor();
+      assert.equal(await card(page, first).count(), 0);
+      await until(
+        () => isStored(first),
+        (stored) => !stored,
+      );
     });
   });
 
@@ -88,10 +144,13 @@ describe('console: rejected texts', {
       await until(
         async () => {
           await card(page, refused).getByRole('button', { name: 'Accept' }).click();
-          await page.locator('.said').filter({ hasText: /\S/ }).waitFor();
+          await page
+            .locator('.said')
+            .filter({ hasText: /did not work/ })
+            .waitFor();
           return page.locator('.said').textContent();
         },
-        (said) => /takes no comments/.test(said),
+        (sentence) => /takes no comments/.test(sentence),
       );
       assert.equal(await card(page, refused).count(), 1);
     });
@@ -109,6 +168,9 @@ describe('console: rejected texts', {
       await withConsole({ section: 'rejected', ...look }, async (page) => {
         await card(page, refused).waitFor();
         const name = `${look.colorScheme} ${look.viewport.width}`;
+        if (process.env.E2E_SHOTS) {
+          await page.screenshot({ path: `${process.env.E2E_SHOTS}/rejected ${name}.png` });
+        }
         assert.deepEqual(await violations(page), [], name);
         const overflow = await page.evaluate(() => {
           const { scrollWidth, clientWidth } = document.documentElement;

@@ -1,16 +1,16 @@
 /** What opens over a comment by a key: muting its author, adding a word of it. */
 
 import { useState } from 'preact/hooks';
-import type { Author, Comment } from '../api/wire.ts';
+import type { Author } from '../api/wire.ts';
 import { AddWordDialog, selectedTerm } from './add-word.tsx';
 import { MuteDialog } from './mute.tsx';
 import type { ModeratedMember } from './wire.ts';
 
 type Opened = { kind: 'mute'; author: Author } | { kind: 'word'; term: string };
 
-/** The dialogs of the comment in focus. `openByKey` says whether it took the key. */
+/** The dialogs of the comment, or of the refused text, in focus. `openByKey` says whether it took the key. */
 export function useCommentDialogs(
-  comment: Comment | null,
+  comment: { author: Author | null } | null,
   onMemberChanged: (member: ModeratedMember) => void = () => {},
 ) {
   const [opened, setOpened] = useState<Opened | null>(null);

@@ -1,6 +1,5 @@
 /** Comments of any state, each with the decisions that its state allows; keys act on the one in focus. */
 
-import { useRef, useState } from 'preact/hooks';
 import { safeHtml } from '../dom/safe-html.ts';
 import { CommentDetails } from './comment-details.tsx';
 import { useCommentDialogs } from './comment-dialogs.tsx';
@@ -9,6 +8,7 @@ import { useKeys } from './keys.ts';
 import { CommentHtml, Pictures, StateTag, useConsole } from './parts.tsx';
 import { memberHref, threadHref } from './route.ts';
 import { timeFormat } from './text.ts';
+import { useCurrent } from './use-current.ts';
 import type { Decision, FoundComment, ModeratedMember } from './wire.ts';
 
 interface ListProps {
@@ -66,25 +66,10 @@ export function CommentList({
   onMemberChanged,
   hasAuthors = false,
 }: ListProps) {
-  const [chosen, setChosen] = useState<string | null>(null);
-  const place = Math.max(
-    0,
-    comments.findIndex(({ id }) => id === chosen),
-  );
-  const current = comments[place] ?? null;
+  const { current, choose, step, list } = useCurrent(comments);
   const decide = useDecide(onChange);
   const pin = usePin(onChange);
   const dialogs = useCommentDialogs(current, onMemberChanged);
-  const list = useRef<HTMLOListElement>(null);
-
-  const step = (places: number) => {
-    const next = comments[Math.min(Math.max(place + places, 0), comments.length - 1)];
-    if (!next) return;
-    setChosen(next.id);
-    const item = list.current?.querySelector<HTMLElement>(`[data-id="${next.id}"]`);
-    item?.focus({ preventScroll: true });
-    item?.scrollIntoView({ block: 'nearest' });
-  };
   const act = (key: string): boolean => {
     const decision = current && decisionsFor(current).find((one) => one.key === key);
     if (decision) decide(current, decision.action);
@@ -105,7 +90,7 @@ export function CommentList({
             comment={comment}
             isCurrent={comment === current}
             hasAuthor={hasAuthors}
-            onChoose={() => setChosen(comment.id)}
+            onChoose={() => choose(comment.id)}
             onKey={act}
           />
         ))}

@@ -20,6 +20,13 @@ export function Help({ onClose }: { onClose: () => void }) {
     [['M'], text.keyMute],
     [['W'], text.keyWord],
   ];
+  const ofRejected: KeyRow[] = [
+    [['J', 'K'], text.keyPrevious],
+    [['A'], text.accept],
+    [['D'], text.drop],
+    [['M'], text.keyMute],
+    [['W'], text.keyWord],
+  ];
   const everywhere: KeyRow[] = [
     [['Z'], text.keyUndo],
     [['/'], text.keySearch],
@@ -32,6 +39,8 @@ export function Help({ onClose }: { onClose: () => void }) {
         <>
           <h3 class="label">{text.keysOfQueue}</h3>
           <KeyList rows={ofComments} />
+          <h3 class="label">{text.keysOfRejected}</h3>
+          <KeyList rows={ofRejected} />
           <h3 class="label">{text.keysEverywhere}</h3>
           <KeyList rows={everywhere} />
         </>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiProblem } from '../api/problem.ts';
-import { hindrance, isGone, withoutText } from './rejected-list.ts';
+import { explained, isGone, withoutText, withTextAt } from './rejected-list.ts';
 import { TEXTS } from './text.ts';
 import type { RefusedText } from './wire.ts';
 
@@ -29,6 +29,14 @@ test('a text that is decided leaves the list, and no other', () => {
   assert.equal(withoutText(texts, '4').length, 3);
 });
 
+test('a text that is taken back stands where it stood', () => {
+  const idsAfter = (texts: RefusedText[], id: string, place: number) =>
+    withTextAt(texts, refused(id), place).map((text) => text.id);
+  assert.deepEqual(idsAfter([refused('1'), refused('3')], '2', 1), ['1', '2', '3']);
+  assert.deepEqual(idsAfter([], '2', 7), ['2']);
+  assert.deepEqual(idsAfter([refused('1'), refused('2')], '2', 1), ['1', '2'], 'once');
+});
+
 test('what hinders a text is said in a sentence, in both languages', () => {
   for (const text of Object.values(TEXTS)) {
     const cases: [number, string, string | null][] = [
@@ -40,9 +48,11 @@ test('what hinders a text is said in a sentence, in both languages', () => {
       [503, 'unavailable', null],
     ];
     for (const [status, code, expected] of cases) {
-      assert.equal(hindrance(problem(status, code), text), expected, code);
+      const { detail } = explained(problem(status, code), text) as ApiProblem;
+      assert.equal(detail || null, expected, code);
     }
-    assert.equal(hindrance(new Error('offline'), text), null);
+    const offline = new Error('offline');
+    assert.equal(explained(offline, text), offline);
   }
 });
 

@@ -11,13 +11,18 @@ export const MAX_QUERY_CHARS = 100;
 export const withoutText = (texts: RefusedText[], id: string): RefusedText[] =>
   texts.filter((text) => text.id !== id);
 
+/** The list with a text where it stood. */
+export function withTextAt(texts: RefusedText[], text: RefusedText, place: number): RefusedText[] {
+  return withoutText(texts, text.id).toSpliced(Math.max(place, 0), 0, text);
+}
+
 /** Whether another moderator was first, or the text has expired. */
 export const isGone = (problem: unknown): boolean =>
   problem instanceof ApiProblem && problem.code === 'not_found';
 
-/** Why a text cannot be accepted now, in a sentence; null for what is no matter of the text. */
-export function hindrance(problem: unknown, text: ConsoleText): string | null {
-  if (!(problem instanceof ApiProblem)) return null;
+/** The problem, with a sentence why the text cannot be accepted now; as it is for what is no matter of the text. */
+export function explained(problem: unknown, text: ConsoleText): unknown {
+  if (!(problem instanceof ApiProblem)) return problem;
   const sentences: Record<string, string> = {
     not_found: text.rejectedGone,
     subject_closed: text.rejectedClosed,
@@ -26,5 +31,7 @@ export function hindrance(problem: unknown, text: ConsoleText): string | null {
     comment_not_found: text.rejectedCommentGone,
     version_conflict: text.rejectedChanged,
   };
-  return sentences[problem.code] ?? null;
+  const { status, code } = problem;
+  const detail = sentences[code];
+  return detail ? new ApiProblem({ status, code, detail }) : problem;
 }

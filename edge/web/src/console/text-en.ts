@@ -153,6 +153,7 @@ export const en = {
   cancel: 'Cancel',
   backToList: 'Back to the list',
   keysOfQueue: 'In review, reports and lists of comments',
+  keysOfRejected: 'In rejected texts',
   keysEverywhere: 'Everywhere',
   keyPrevious: 'Go on, and back',
   keyMarkOn: 'Mark and go on',
@@ -210,12 +211,12 @@ export const en = {
   modes: { tree: 'tree', two_level: 'two levels', flat: 'flat', building: 'building (盖楼)' },
 
   rejectedText:
-    'Texts that the word filter refused in the last 30 days. Accepting one publishes it as its author’s.',
+    'Texts that the word filter refused in the last 30 days. Accepting one publishes it as its author’s; undone, it waits in Review.',
   rejectedEdit: 'edit',
   accept: 'Accept',
   drop: 'Drop',
-  rejectedAccepted: 'Accepted.',
-  rejectedDropped: 'Dropped.',
+  rejectedAccepted: (name: string) => `Accepted: ${name}`,
+  rejectedDropped: (name: string) => `Dropped: ${name}`,
   rejectedGone: 'Another moderator was first, or the text has expired.',
   rejectedClosed: 'The thread takes no comments any more.',
   rejectedParentGone: 'The comment that it answers is gone.',
