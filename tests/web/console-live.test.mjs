@@ -62,6 +62,61 @@ describe('console: live', {
     });
   });
 
+  test('the number of comments leads to those of its hour, a point of it to those of its minute', async () => {
+    const text = newText('in this hour');
+    await postComment(newSubject(), text, newMember('Timed').token);
+    await withConsole({ section: 'live' }, async (page) => {
+      const isListed = () =>
+        until(
+          async () => {
+            await page.reload();
+            await page.locator('.comments .card').first().waitFor();
+            return page.locator('.comments').getByText(text).count();
+          },
+          (count) => count === 1,
+        );
+      await until(
+        async () => Number(await totalOf(page, 'Comments')),
+        (count) => count > 0,
+      );
+      await page.getByRole('link', { name: /^Comments: / }).click();
+      await page.waitForURL(/#\/comments\?from=.+Z&to=.+Z$/);
+      await isListed();
+      await page.locator('summary').first().click();
+      assert.match(await page.getByLabel('From').inputValue(), /^\d{4}-\d\d-\d\dT\d\d:\d\d$/);
+
+      await page.goBack();
+      await page.getByText('As a table').click();
+      await page
+        .getByRole('link', { name: /^Comments, .+ to the list$/ })
+        .first()
+        .click();
+      await page.waitForURL(/#\/comments\?from=/);
+      await isListed();
+      await page.goBack();
+      await page.getByRole('heading', { name: 'Live' }).waitFor();
+    });
+  });
+
+  test('a bar of a chart opens the list of what it counts', async () => {
+    const prepare = (page) => answerStats(page);
+    await withConsole({ section: 'live?range=day', prepare }, async (page) => {
+      await until(
+        () => painted(page, 0),
+        (count) => count > 100,
+      );
+      const { width } = await page.locator('.plot').first().boundingBox();
+      await page
+        .locator('.plot')
+        .first()
+        .click({ position: { x: width - 12, y: 80 } });
+      await page.waitForURL(/#\/comments\?from=/);
+      const { hash } = new URL(page.url());
+      const { from, to } = Object.fromEntries(new URLSearchParams(hash.split('?')[1]));
+      assert.equal(Date.parse(to) - Date.parse(from), STEP_MS.hour);
+    });
+  });
+
   test('a range is an address with its step; no number leads nowhere', async () => {
     const asked = [];
     const prepare = (page) => answerStats(page, asked);

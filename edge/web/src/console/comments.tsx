@@ -7,11 +7,15 @@ import { MoreButton, useConsole, usePages } from './parts.tsx';
 import { listHref } from './route.ts';
 import {
   COMMENT_STATES,
+  localMinute,
+  minuteOfField,
+  minuteTime,
   type SearchField,
   type SearchFilter,
   searchFilter,
   searchParameters,
 } from './search-filter.ts';
+import { timeFormat } from './text.ts';
 import type { FoundComment } from './wire.ts';
 
 /** The comments that the address names. */
@@ -53,12 +57,16 @@ const highlightOf = ({ highlight }: FoundComment) => (highlight === undefined ? 
 
 /** What is looked for. It is a new address, so it can be kept and sent on. */
 function SearchForm({ filter }: { filter: SearchFilter }) {
-  const { text } = useConsole();
+  const { text, language } = useConsole();
   const [typed, setTyped] = useState(filter);
   const { q: _, state, ...others } = filter;
+  const shown = (value: string) => {
+    const at = minuteTime(value);
+    return at === null ? value : timeFormat(language).format(at);
+  };
   const filters = [
     ...(state ? [text.states[state as CommentState]] : []),
-    ...Object.values(others),
+    ...Object.values(others).map(shown),
   ];
   const set = (field: SearchField, value: string) =>
     setTyped((before) => ({ ...before, [field]: value.trim() }));
@@ -78,6 +86,21 @@ function SearchForm({ filter }: { filter: SearchFilter }) {
       />
     </label>
   );
+  /** A day, or a minute where the address has one. */
+  const time = (field: 'from' | 'to', label: string) => {
+    const at = minuteTime(filter[field]);
+    if (at === null) return input(field, label, 'date');
+    return (
+      <label class="field">
+        {label}
+        <input
+          type="datetime-local"
+          defaultValue={localMinute(at)}
+          onInput={(event) => set(field, minuteOfField(event.currentTarget.value))}
+        />
+      </label>
+    );
+  };
   return (
     <search>
       <form class="card stack" onSubmit={submit}>
@@ -108,8 +131,10 @@ function SearchForm({ filter }: { filter: SearchFilter }) {
             </label>
             {input('subject', text.subject, 'text')}
             {input('member', text.authorId, 'text')}
-            {input('from', text.from, 'date')}
-            {input('to', text.to, 'date')}
+          </div>
+          <div class="fields of-time">
+            {time('from', text.from)}
+            {time('to', text.to)}
           </div>
         </details>
         <p class="buttons">

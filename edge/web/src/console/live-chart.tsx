@@ -1,4 +1,7 @@
-/** One number over time, as bars. The table of the section has the same for readers who do not see it. */
+/**
+ * One number over time, as bars; a click on one opens the list of what it counts. The table of the section has the same
+ * numbers and links for those who do not see it.
+ */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
@@ -14,6 +17,7 @@ function options(
   format: (atMs: number) => string,
   isUtc: boolean,
   onPoint: (index: number | null) => void,
+  onOpen: (index: number) => void,
 ): uPlot.Options {
   const style = getComputedStyle(host);
   const quiet = () => style.outlineColor;
@@ -58,7 +62,16 @@ function options(
         ...bars(),
       },
     ],
-    hooks: { setCursor: [(chart) => onPoint(chart.cursor.idx ?? null)] },
+    hooks: {
+      setCursor: [(chart) => onPoint(chart.cursor.idx ?? null)],
+      ready: [
+        ({ over, cursor }) =>
+          over.addEventListener(
+            'click',
+            () => typeof cursor.idx === 'number' && onOpen(cursor.idx),
+          ),
+      ],
+    },
   };
 }
 
@@ -80,11 +93,14 @@ export function LiveChart({
   points,
   kind,
   isUtc,
+  hrefOf,
   axisFormat,
   pointFormat,
 }: {
   points: readonly ActivityPoint[];
   kind: ActivityKind;
+  /** The list of what a point counts; null where there is none. */
+  hrefOf: (point: ActivityPoint) => string | null;
   /** Whether the points are days of UTC. */
   isUtc: boolean;
   axisFormat: Intl.DateTimeFormat;
@@ -93,11 +109,18 @@ export function LiveChart({
   const host = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const [hovered, setHovered] = useState<number | null>(null);
+  const open = useRef((_: number) => {});
+  open.current = (index) => {
+    const point = points[index];
+    const href = point && point[kind] > 0 ? hrefOf(point) : null;
+    if (href) location.hash = href;
+  };
   useEffect(() => {
     const element = host.current;
     if (!element) return;
     const format = (at: number) => axisFormat.format(at);
-    const made = new uPlot(options(element, format, isUtc, setHovered), [[], []], element);
+    const onOpen = (index: number) => open.current(index);
+    const made = new uPlot(options(element, format, isUtc, setHovered, onOpen), [[], []], element);
     chart.current = made;
     const resized = new ResizeObserver(() =>
       made.setSize({ width: Math.max(element.clientWidth, 1), height: HEIGHT_PX }),

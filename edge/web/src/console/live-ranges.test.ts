@@ -24,12 +24,21 @@ test('a total is the sum of its points', () => {
   assert.equal(total([], 'held'), 0);
 });
 
-test('a number leads to what it counts where a list exists', () => {
-  const points = [point(new Date(2026, 2, 9, 23, 59).getTime(), 1)];
+test('a number leads to the list of what it counts, with its time where the list has one', () => {
+  const at = Date.UTC(2026, 2, 9, 22, 0);
+  const points = [point(at, 1), point(at + 3_600_000, 2)];
   assert.deepEqual(
-    ACTIVITY_KINDS.map((kind) => listOf(kind, points, true)),
-    ['#/comments?from=2026-03-09', '#/held', '#/audit?action=reject', '#/reported', null],
+    ACTIVITY_KINDS.map((kind) => listOf(kind, points, 'day', true)),
+    [
+      '#/comments?from=2026-03-09T22%3A00Z&to=2026-03-10T00%3A00Z',
+      '#/held',
+      '#/audit?action=reject',
+      '#/reported',
+      null,
+    ],
   );
-  assert.equal(listOf('posts', points, false), null);
-  assert.equal(listOf('posts', [], true), null);
+  const minute = listOf('posts', points.slice(0, 1), 'hour', true);
+  assert.equal(minute, '#/comments?from=2026-03-09T22%3A00Z&to=2026-03-09T22%3A01Z');
+  assert.equal(listOf('posts', points, 'day', false), null);
+  assert.equal(listOf('posts', [], 'hour', true), null);
 });

@@ -1,6 +1,7 @@
 /** The numbers of what people do: which are shown, over which time, and where each leads. Pure. */
 
 import { listHref } from './route.ts';
+import { minuteAt } from './search-filter.ts';
 import type { ActivityPoint, ActivityStep } from './wire.ts';
 
 export const ACTIVITY_KINDS = ['posts', 'held', 'rejected', 'reports', 'reactions'] as const;
@@ -18,6 +19,12 @@ export const STEP_OF: Record<LiveRange, ActivityStep> = {
   month: 'day',
 };
 
+const STEP_MS: Record<ActivityStep, number> = {
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+};
+
 /** How often the numbers are read while the page is seen. */
 export const POLL_MS: Record<LiveRange, number> = { hour: 5_000, day: 20_000, month: 60_000 };
 
@@ -29,16 +36,21 @@ export function total(points: readonly ActivityPoint[], kind: ActivityKind): num
   return points.reduce((sum, point) => sum + point[kind], 0);
 }
 
-/** The list of what is counted; null where there is none. Lists of comments know whole days. */
+/** The list of what these points count; null where there is none. Only comments are listed by time. */
 export function listOf(
   kind: ActivityKind,
   points: readonly ActivityPoint[],
+  range: LiveRange,
   hasSearch: boolean | null,
 ): string | null {
-  const first = points[0];
+  const [first, last] = [points[0], points.at(-1)];
+  if (!first || !last) return null;
   switch (kind) {
-    case 'posts':
-      return hasSearch && first ? listHref('comments', { from: dayOf(first.at) }) : null;
+    case 'posts': {
+      const end = last.at + STEP_MS[STEP_OF[range]];
+      const time = { from: minuteAt(first.at), to: minuteAt(end) };
+      return hasSearch ? listHref('comments', time) : null;
+    }
     case 'held':
       return listHref('held');
     case 'rejected':
@@ -48,11 +60,4 @@ export function listOf(
     case 'reactions':
       return null;
   }
-}
-
-/** The day of a moment in the moderator's time zone, as the form of the search has it. */
-function dayOf(at: number): string {
-  const date = new Date(at);
-  const two = (n: number) => String(n).padStart(2, '0');
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }

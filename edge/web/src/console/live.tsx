@@ -59,7 +59,7 @@ function formats(range: LiveRange, language: Language) {
 }
 
 export function Live({ range }: { range: LiveRange }) {
-  const { text, language } = useConsole();
+  const { text, language, hasSearch } = useConsole();
   const { points, problem, read } = useActivity(range);
   const format = useMemo(() => formats(range, language), [range, language]);
   return (
@@ -81,12 +81,14 @@ export function Live({ range }: { range: LiveRange }) {
         {ACTIVITY_KINDS.map((kind) => (
           <div key={kind} class="card">
             <h3>
-              {text.activity[kind]} <Total kind={kind} points={points} />
+              {text.activity[kind]}{' '}
+              <Count kind={kind} points={points} range={range} name={text.activity[kind]} />
             </h3>
             <LiveChart
               points={points}
               kind={kind}
               isUtc={range === 'month'}
+              hrefOf={(point) => listOf(kind, [point], range, hasSearch)}
               axisFormat={format.axis}
               pointFormat={format.point}
             />
@@ -96,20 +98,30 @@ export function Live({ range }: { range: LiveRange }) {
       <p class="quiet">{text.liveText}</p>
       <details>
         <summary>{text.asTable}</summary>
-        <Table points={points} format={format.point} />
+        <Table points={points} range={range} format={format.point} />
       </details>
     </section>
   );
 }
 
-/** The sum, with a link to what it counts. */
-function Total({ kind, points }: { kind: ActivityKind; points: readonly ActivityPoint[] }) {
+/** What points count together, as a link to the list of it; `name` says what it counts. */
+function Count({
+  kind,
+  points,
+  range,
+  name,
+}: {
+  kind: ActivityKind;
+  points: readonly ActivityPoint[];
+  range: LiveRange;
+  name: string;
+}) {
   const { text, hasSearch } = useConsole();
   const count = total(points, kind);
-  const href = listOf(kind, points, hasSearch);
+  const href = listOf(kind, points, range, hasSearch);
   if (!href) return <b>{count}</b>;
   return (
-    <a href={href} aria-label={text.listOf(text.activity[kind], count)}>
+    <a href={href} aria-label={text.listOf(name, count)}>
       {count}
     </a>
   );
@@ -118,9 +130,11 @@ function Total({ kind, points }: { kind: ActivityKind; points: readonly Activity
 /** The newest first. */
 function Table({
   points,
+  range,
   format,
 }: {
   points: readonly ActivityPoint[];
+  range: LiveRange;
   format: Intl.DateTimeFormat;
 }) {
   const { text } = useConsole();
@@ -143,7 +157,18 @@ function Table({
               <time dateTime={new Date(point.at).toISOString()}>{format.format(point.at)}</time>
             </td>
             {ACTIVITY_KINDS.map((kind) => (
-              <td key={kind}>{point[kind]}</td>
+              <td key={kind}>
+                {point[kind] === 0 ? (
+                  0
+                ) : (
+                  <Count
+                    kind={kind}
+                    points={[point]}
+                    range={range}
+                    name={`${text.activity[kind]}, ${format.format(point.at)}`}
+                  />
+                )}
+              </td>
             ))}
           </tr>
         ))}
