@@ -5,6 +5,9 @@ import { describe, test } from 'node:test';
 import { call, newSubject, tryPostComment } from './support/api.mjs';
 import {
   admin,
+  heldComment,
+  holdWord,
+  lastAction,
   MODERATOR,
   newMember,
   smallTargets,
@@ -75,6 +78,64 @@ describe('console: all comments', {
       await page.getByRole('link', { name: 'Clear' }).click();
       await page.waitForURL(/comments$/);
       assert.deepEqual(await page.getByRole('searchbox').inputValue(), '');
+    });
+  });
+
+  test('a comment of any state has an address, where it is decided', async () => {
+    await holdWord();
+    const author = newMember('Addressed');
+    const { id, text } = await heldComment(newSubject(), 'at its address', author.token);
+    const looks = [
+      { viewport: DESKTOP, colorScheme: 'light' },
+      { viewport: NARROW, colorScheme: 'dark', locale: 'zh-CN' },
+    ];
+    for (const look of looks) {
+      await withConsole({ section: `comments/${id}`, ...look }, async (page) => {
+        const card = page.locator(`.comments [data-id="${id}"]`);
+        // A new comment is not listed at once.
+        const again = page.getByRole('button', { name: /^(Try again|重试)$/ });
+        await until(
+          async () => {
+            if (await again.isVisible()) await again.click();
+            return card.count();
+          },
+          (count) => count === 1,
+        );
+        await card.getByText(text).waitFor();
+        if (process.env.E2E_SHOTS) {
+          const path = `${process.env.E2E_SHOTS}/comment-${look.viewport.width}.png`;
+          await page.screenshot({ path });
+        }
+        assert.deepEqual(await violations(page), []);
+        if (look.viewport === NARROW) return assert.deepEqual(await smallTargets(page), []);
+        await page.keyboard.press('a');
+        await card.getByText('published', { exact: true }).waitFor();
+        await page.getByRole('button', { name: /^Undo/ }).click();
+        await card.getByText('held', { exact: true }).waitFor();
+        assert.equal(await lastAction(id), 'undo');
+        await page.getByRole('link', { name: 'All comments of the author' }).click();
+        await page.waitForURL(/comments\?member=/);
+        await card.getByRole('link', { name: /\d:\d\d/ }).click();
+        await page.waitForURL(new RegExp(`comments/${id}$`));
+      });
+    }
+  });
+
+  test('a comment that does not exist, or an id that is none, is said', async () => {
+    await withConsole({ section: 'comments/3561132209628798980' }, async (page) => {
+      await page.getByText('There is no such comment').waitFor();
+    });
+    await withConsole({ section: 'comments/none' }, async (page) => {
+      await page.getByRole('alert').waitFor();
+    });
+  });
+
+  test('without a search the address has what readers see', async () => {
+    const text = newText('seen by readers');
+    const { data } = await tryPostComment(newSubject(), text, newMember('Seen').token);
+    const prepare = (page) => page.route(CALL, (route) => route.fulfill({ status: 404, json: {} }));
+    await withConsole({ section: `comments/${data.id}`, prepare }, async (page) => {
+      await page.locator('.comments').getByText(text).waitFor();
     });
   });
 

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { endSession, refreshToken, renewalDelay } from './account.ts';
 import { Audit } from './audit.tsx';
 import { ConsoleClient } from './client.ts';
+import { CommentPage } from './comment-page.tsx';
 import { Comments } from './comments.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { Help } from './help.tsx';
@@ -326,7 +327,11 @@ function CurrentSection({ route: { section, id, filter } }: { route: Route }) {
     case 'rejected':
       return <Rejected key={filter.q ?? ''} q={filter.q ?? ''} />;
     case 'comments':
-      return <Comments key={JSON.stringify(filter)} parts={filter} />;
+      return id ? (
+        <CommentPage key={id} id={id} />
+      ) : (
+        <Comments key={JSON.stringify(filter)} parts={filter} />
+      );
     case 'subjects':
       return <Subjects q={filter.q ?? ''} state={filter.state ?? ''} />;
     case 'members':

@@ -6,7 +6,7 @@ import { useCommentDialogs } from './comment-dialogs.tsx';
 import { canPin, decided, decisionsFor, isPinned } from './decisions.ts';
 import { useKeys } from './keys.ts';
 import { CommentHtml, Pictures, StateTag, useConsole } from './parts.tsx';
-import { memberHref, threadHref } from './route.ts';
+import { commentHref, memberHref, threadHref } from './route.ts';
 import { timeFormat } from './text.ts';
 import { useCurrent } from './use-current.ts';
 import type { Decision, FoundComment, ModeratedMember } from './wire.ts';
@@ -132,9 +132,11 @@ function Card({
         {flags.includes('featured') && <span class="tag">{text.featured}</span>}
         {isPinned(comment) && <span class="tag">{text.pinned}</span>}
         <small>
-          <time dateTime={new Date(created_at).toISOString()}>
-            {timeFormat(language).format(created_at)}
-          </time>
+          <a href={commentHref(id)}>
+            <time dateTime={new Date(created_at).toISOString()}>
+              {timeFormat(language).format(created_at)}
+            </time>
+          </a>
           {likes > 0 && ` · ♥ ${likes}`}
         </small>
       </p>

@@ -5,7 +5,7 @@ import type { Comment } from '../api/wire.ts';
 import { type Frame as FloorFrame, framesOf, isGap, rowsOf } from '../building/frames.ts';
 import { CommentDetails } from './comment-details.tsx';
 import { CommentHtml, Pictures, useConsole } from './parts.tsx';
-import { listHref, memberHref, threadHref } from './route.ts';
+import { commentHref, listHref, memberHref, threadHref } from './route.ts';
 import type { ConsoleText } from './text.ts';
 import type { QueueEntry, ReviewReason } from './wire.ts';
 
@@ -41,7 +41,8 @@ export function OpenEntry({ entry }: { entry: QueueEntry }) {
     <article>
       <p class="quiet">
         <a href={threadHref(subject)}>{`${subject.type}/${subject.key}`}</a>
-        {floor !== null && ` · ${text.floor(floor)}`}
+        {floor !== null && ` · ${text.floor(floor)}`} ·{' '}
+        <a href={commentHref(comment.id)}>{text.oneComment}</a>
       </p>
       {holder && <p class="problem">{text.leasedBy(holder)}</p>}
       <Building comment={comment} floors={context} />
@@ -102,7 +103,13 @@ function Frame({ frame }: { frame: FloorFrame<Comment> }) {
           </p>
         ) : (
           <div key={row.floor.id} class="floor">
-            <span class="quiet">{row.number}</span>{' '}
+            <a
+              class="quiet"
+              href={commentHref(row.floor.id)}
+              aria-label={`${text.oneComment} ${row.number}`}
+            >
+              {row.number}
+            </a>{' '}
             {row.floor.author && (
               <a href={memberHref(row.floor.author.id)} dir="auto">
                 {row.floor.author.name || row.floor.author.id}

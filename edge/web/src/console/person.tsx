@@ -1,7 +1,7 @@
 /** What is known of a member: their tags, counts, other names, beside a comment and on their own page. */
 
 import { CommentText, StateTag, useConsole, useNow } from './parts.tsx';
-import { listHref, memberHref } from './route.ts';
+import { commentHref, listHref, memberHref } from './route.ts';
 import { mutedUntil } from './standing.ts';
 import { ago, mutedText } from './text.ts';
 import type { MemberCounts, ModeratedMember } from './wire.ts';
@@ -106,7 +106,11 @@ export function Person({ member }: { member: ModeratedMember }) {
         {member.last?.slice(0, FEW_COMMENTS).map((comment) => (
           <li key={comment.id}>
             <StateTag comment={comment} />{' '}
-            <small class="quiet">{ago(text, comment.created_at, now)}</small>
+            <small>
+              <a class="quiet" href={commentHref(comment.id)}>
+                {ago(text, comment.created_at, now)}
+              </a>
+            </small>
             <CommentText content={comment.content} />
           </li>
         ))}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listHref, memberHref, parseRoute } from './route.ts';
+import { commentHref, listHref, memberHref, parseRoute } from './route.ts';
 
 test('an address names a section, an id and a filter', () => {
   const cases: [string, unknown][] = [
@@ -21,4 +21,5 @@ test('an address that was made is read again', () => {
   assert.deepEqual(parseRoute(made), { section: 'comments', id: null, filter });
   assert.equal(listHref('words'), '#/words');
   assert.equal(parseRoute(memberHref('a/b')).id, 'a/b');
+  assert.deepEqual(parseRoute(commentHref('7')), { section: 'comments', id: '7', filter: {} });
 });

@@ -19,7 +19,7 @@ export type Section = (typeof SECTIONS)[number];
 
 export interface Route {
   section: Section;
-  /** What follows the section: the id of a member or of a webhook. */
+  /** What follows the section: the id of a comment, of a member or of a webhook. */
   id: string | null;
   /** What the list is limited to, by name; nothing is empty. */
   filter: Readonly<Record<string, string>>;
@@ -51,6 +51,8 @@ export function listHref(section: Section, filter: Record<string, string | null>
 
 /** The deliveries of a webhook. */
 export const webhookHref = (id: string) => `#/webhooks/${encodeURIComponent(id)}`;
+
+export const commentHref = (id: string) => `#/comments/${encodeURIComponent(id)}`;
 
 export const memberHref = (id: string) => `#/members/${encodeURIComponent(id)}`;
 

@@ -189,6 +189,12 @@ export const en = {
   moreFilters: 'More filters',
   clearFilters: 'Clear',
   nothingFound: 'Nothing was found.',
+  oneComment: 'Comment',
+  itsThread: 'Its thread',
+  othersOfThread: 'All comments of the thread',
+  othersOfAuthor: 'All comments of the author',
+  noSuchComment:
+    'There is no such comment, or it is not listed yet: a new one is after some seconds.',
   noSearch: 'This server has no search, or it does not answer now.',
 
   subjectQuery: 'Part of a key or title, or type/key',

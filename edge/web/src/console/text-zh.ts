@@ -186,6 +186,11 @@ export const zh: ConsoleText = {
   moreFilters: '更多条件',
   clearFilters: '清除',
   nothingFound: '没有找到。',
+  oneComment: '评论',
+  itsThread: '所在主题',
+  othersOfThread: '此主题的全部评论',
+  othersOfAuthor: '此作者的全部评论',
+  noSuchComment: '没有这条评论，或尚未列出：新评论需要几秒钟。',
   noSearch: '此服务器没有搜索，或暂时没有响应。',
 
   subjectQuery: '键或标题的一部分，或 类型/键',

@@ -74,7 +74,7 @@ export class Moderation {
         item(text.hide, () => this.#takeOut(view, 'hide')),
         item(text.reject, () => this.#takeOut(view, 'reject')),
         ...(isOwn ? [] : [item(text.muteMember(view.authorName), () => this.#mute(author))]),
-        { label: text.openConsole, href: this.#consoleUrl(view.comment, author) },
+        { label: text.openConsole, href: this.#consoleUrl(view.comment.id) },
       ],
     };
   }
@@ -203,18 +203,7 @@ export class Moderation {
     });
   }
 
-  /** The console has no address of a comment: these are those of its author in its thread, of that day. */
-  #consoleUrl({ created_at }: OwningComment['comment'], { id }: Author): string {
-    const { api, subject } = this.#host;
-    const day = dayOf(created_at);
-    const filter = new URLSearchParams({ subject, member: id, from: day, to: day });
-    return `${api.base}/console#/comments?${filter}`;
+  #consoleUrl(id: string): string {
+    return `${this.#host.api.base}/console#/comments/${id}`;
   }
-}
-
-/** `2026-11-26`, in the time zone of the reader. */
-function dayOf(atMs: number): string {
-  const at = new Date(atMs);
-  const [month, day] = [at.getMonth() + 1, at.getDate()].map((n) => String(n).padStart(2, '0'));
-  return `${at.getFullYear()}-${month}-${day}`;
 }
