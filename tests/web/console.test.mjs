@@ -179,6 +179,40 @@ describe('console', {
     });
   });
 
+  test('each entry of the log leads to what it is about', async () => {
+    await holdWord();
+    const writer = newMember('Logged');
+    const subject = newSubject();
+    const { id, text } = await heldComment(subject, 'logged', writer.token);
+    const term = { term: newText('orchid'), category: 'flowers', action: 'mask' };
+    await admin('POST', `/v1/admin/comments/${id}/decision`, { action: 'approve' });
+    await admin('PUT', `/v1/admin/members/${writer.id}`, { level: 3 });
+    await admin('PUT', `/v1/admin/subjects/${subject}`, { title: 'Logged' });
+    await admin('PATCH', '/v1/admin/words', { add: [term] });
+    const leads = [
+      [`comment ${id}`, `#/comments/${id}`, text],
+      [`member ${writer.id}`, `#/members/${writer.id}`, writer.name],
+      [subject, `#/subjects?q=${encodeURIComponent(subject)}`, 'Logged'],
+      [term.term, '#/words?', term.term],
+    ];
+    await withConsole({ section: 'audit', token: ADMIN() }, async (page) => {
+      for (const [name, address, content] of leads) {
+        await page.getByRole('link', { name, exact: true }).first().click();
+        await until(
+          () => new URL(page.url()).hash,
+          (hash) => hash.startsWith(address),
+        );
+        await page.locator('main').getByText(content).first().waitFor();
+        await page.goBack();
+      }
+      if (process.env.E2E_SHOTS) {
+        await page.getByRole('link', { name: subject }).waitFor();
+        await page.screenshot({ path: `${process.env.E2E_SHOTS}/audit.png` });
+      }
+    });
+    await admin('PATCH', '/v1/admin/words', { remove: [term.term] });
+  });
+
   test('what is selected in a comment becomes a word, after a trial', async () => {
     await holdWord();
     const word = newText('tulip');

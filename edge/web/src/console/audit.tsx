@@ -1,8 +1,9 @@
 /** The audit log, newest first. */
 
 import { useCallback } from 'preact/hooks';
+import { targetOf } from './audit-target.ts';
 import { MoreButton, useConsole, usePages } from './parts.tsx';
-import { listHref, memberHref, threadHref } from './route.ts';
+import { listHref, memberHref } from './route.ts';
 import { type ConsoleText, timeFormat } from './text.ts';
 import type { AuditRecord } from './wire.ts';
 
@@ -64,7 +65,7 @@ export function Audit({ actor, action }: { actor: string | null; action: string 
                   <a href={memberHref(record.actor.id)}>{record.actor.name || record.actor.id}</a>
                 </td>
                 <td>
-                  {verb(text, record.action)} <Target record={record} />
+                  {verb(text, record.action)} · <Target record={record} />
                   {(record.before !== null || record.after !== null) && (
                     <details>
                       <summary>
@@ -86,11 +87,11 @@ export function Audit({ actor, action }: { actor: string | null; action: string 
   );
 }
 
-function Target({ record: { target } }: { record: AuditRecord }) {
-  // There is only one.
-  if (!target.id) return null;
-  if (target.kind === 'member') return <a href={memberHref(target.id)}>{`member ${target.id}`}</a>;
-  if (target.kind !== 'subject') return <code>{`${target.kind} ${target.id}`}</code>;
-  const [type = '', ...key] = target.id.split('/');
-  return <a href={threadHref({ type, key: key.join('/') })}>{target.id}</a>;
+/** What the entry is about, as a link to it. */
+function Target({ record }: { record: AuditRecord }) {
+  const { text } = useConsole();
+  const found = targetOf(record);
+  if (!found) return <code>{`${record.target.kind} ${record.target.id}`}</code>;
+  const { kind, name, href } = found;
+  return <a href={href}>{text.targets[kind](name)}</a>;
 }

@@ -141,6 +141,16 @@ export const en = {
     add_passkey: 'add a passkey',
     remove_passkey: 'remove a passkey',
   },
+  /** What an entry of the log is about. */
+  targets: {
+    comment: (name: string) => `comment ${name}`,
+    member: (name: string) => `member ${name}`,
+    subject: (name: string) => name,
+    words: (name: string) => name || 'word filter',
+    settings: () => 'settings',
+    webhook: (name: string) => `webhook ${name}`,
+    import: () => 'import & export',
+  },
   justNow: 'now',
   minutes: (n: number) => `${n} min`,
   hours: (n: number) => `${n} h`,
