@@ -97,7 +97,7 @@ describe('console: rejected texts', {
       await page.keyboard.press('z');
       await card(page, second).waitFor();
       await page.keyboard.press('?');
-      await page.getByRole('heading', { name: 'In rejected texts' }).waitFor();
+      await page.getByRole('heading', { name: /^In rejected texts/ }).waitFor();
     });
     const kept = await admin(
       'GET',

@@ -28,6 +28,26 @@ import {
 } from './support/environment.mjs';
 import { newText } from './support/page.mjs';
 
+/** Moves a finger over an element, so many pixels to the right and down. */
+async function swipe(page, element, right, down = 0) {
+  await element.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = await element.boundingBox();
+  const [fromX, fromY] = [x + width / 2, y + height / 2];
+  const session = await page.context().newCDPSession(page);
+  const touch = (type, part) =>
+    session.send('Input.dispatchTouchEvent', {
+      type,
+      touchPoints: type === 'touchEnd' ? [] : [{ x: fromX + right * part, y: fromY + down * part }],
+    });
+  await touch('touchStart', 0);
+  for (const part of [0.25, 0.5, 0.75, 1]) await touch('touchMove', part);
+  if (process.env.E2E_SHOTS && down === 0) {
+    await page.screenshot({ path: `${process.env.E2E_SHOTS}/swipe${right}.png` });
+  }
+  await touch('touchEnd', 1);
+  await session.detach();
+}
+
 describe('console', {
   skip: skipWithout({ E2E_BASE: BASE, E2E_TOKEN_SECRET: TOKEN_SECRET }),
 }, () => {
@@ -294,6 +314,38 @@ describe('console', {
       assert.equal(await lastAction(id), 'reject');
       await page.getByRole('button', { name: 'Back to the list' }).click();
       await entry(page, text).waitFor({ state: 'detached' });
+    });
+  });
+
+  test('a swipe to the right approves, one to the left rejects, and each is taken back', async () => {
+    await holdWord();
+    const { id, text } = await heldComment(newSubject(), 'swiped');
+    const isDecided = async (action) =>
+      until(
+        () => lastAction(id),
+        (last) => last === action,
+      );
+    const look = { viewport: NARROW, hasTouch: true, isMobile: true, colorScheme: 'dark' };
+    await withConsole(look, async (page) => {
+      await openEntry(page, text);
+      await page.locator('.open').getByText('Swipe right to approve').waitFor();
+      await swipe(page, page.locator('.now'), -140);
+      await isDecided('reject');
+      await page.getByRole('button', { name: /^Undo/ }).click();
+      await isDecided('undo');
+      await page.locator('.now').filter({ hasText: text }).waitFor();
+
+      await page.getByRole('button', { name: 'Back to the list' }).click();
+      await page.locator('.queue').getByText('Swipe right to approve').waitFor();
+      assert.deepEqual(await smallTargets(page), []);
+      await swipe(page, entry(page, text), 40);
+      assert.equal(await entry(page, text).count(), 1, 'not far enough');
+      await swipe(page, entry(page, text), 10, 160);
+      assert.equal(await entry(page, text).count(), 1, 'it scrolls');
+      await swipe(page, entry(page, text), 140);
+      await isDecided('approve');
+      await page.getByRole('button', { name: /^Undo/ }).click();
+      await entry(page, text).waitFor();
     });
   });
 

@@ -21,11 +21,8 @@ export function Help({ onClose }: { onClose: () => void }) {
     [['W'], text.keyWord],
   ];
   const ofRejected: KeyRow[] = [
-    [['J', 'K'], text.keyPrevious],
     [['A'], text.accept],
     [['D'], text.drop],
-    [['M'], text.keyMute],
-    [['W'], text.keyWord],
   ];
   const everywhere: KeyRow[] = [
     [['Z'], text.keyUndo],

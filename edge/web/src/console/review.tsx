@@ -21,6 +21,7 @@ import {
   take,
   toggleMark,
 } from './review-state.ts';
+import { Swipe, SwipeHint } from './swipe.tsx';
 import { ago } from './text.ts';
 import { useMember } from './use-member.ts';
 import type { Decision, DecisionOutcome, QueuePart } from './wire.ts';
@@ -98,8 +99,9 @@ function useQueue(kind: QueuePart) {
     };
   };
 
-  const decide = (action: Decision) => {
-    const ids = chosen(state).slice(0, MAX_DECISIONS);
+  /** About these comments; about the marked ones, else the open one, where none are named. */
+  const decide = (action: Decision, named: readonly string[] = chosen(state)) => {
+    const ids = named.slice(0, MAX_DECISIONS);
     if (ids.length === 0) return;
     // What is featured still waits.
     const { state: next, taken } = action === 'feature' ? { state, taken: [] } : take(state, ids);
@@ -150,8 +152,10 @@ export function Review({ kind }: { kind: QueuePart }) {
         {queue.problem ? (
           <Problem problem={queue.problem} onRetry={() => void queue.reload()} />
         ) : null}
+        {state.entries.length > 0 && <SwipeHint />}
         <QueueList
           state={state}
+          onDecide={(action, id) => queue.decide(action, [id])}
           onOpen={(id) => {
             setState(open(state, id));
             setPane('comment');
@@ -176,7 +180,13 @@ export function Review({ kind }: { kind: QueuePart }) {
           <span class="quiet">{text.waiting(state.count)}</span>
         </p>
         {entry ? (
-          <OpenEntry key={entry.comment.id} entry={entry} />
+          <Swipe
+            key={entry.comment.id}
+            onDecide={(action) => queue.decide(action, [entry.comment.id])}
+          >
+            <SwipeHint />
+            <OpenEntry entry={entry} />
+          </Swipe>
         ) : (
           <p class="quiet nothing">{!isLoading && text.nothingWaits}</p>
         )}
@@ -194,10 +204,12 @@ export function Review({ kind }: { kind: QueuePart }) {
 
 function QueueList({
   state,
+  onDecide,
   onOpen,
   onMark,
 }: {
   state: ReviewState;
+  onDecide: (action: Decision, id: string) => void;
   onOpen: (id: string) => void;
   onMark: (id: string) => void;
 }) {
@@ -211,33 +223,35 @@ function QueueList({
         const isOpen = comment.id === state.current;
         return (
           <li key={comment.id} class={isOpen ? 'on' : ''} ref={isOpen ? current : null}>
-            <label class="check">
-              <input
-                type="checkbox"
-                aria-label={`${text.mark} ${comment.author?.name ?? ''}`}
-                checked={state.marked.has(comment.id)}
-                onChange={() => onMark(comment.id)}
-              />
-            </label>
-            <button
-              type="button"
-              aria-current={isOpen ? 'true' : undefined}
-              onClick={() => onOpen(comment.id)}
-            >
-              <span class="line">
-                {why.slice(0, 2).map((reason) => (
-                  <Tag key={`${reason.kind} ${reason.detail}`} reason={reason} />
-                ))}
-                <b dir="auto">{comment.author?.name}</b>
-                <small>
-                  {ago(text, waiting_since, now)}
-                  {comment.likes > 0 && ` · ♥ ${comment.likes}`}
-                </small>
-              </span>
-              <span class="start" dir="auto">
-                {written}
-              </span>
-            </button>
+            <Swipe onDecide={(action) => onDecide(action, comment.id)}>
+              <label class="check">
+                <input
+                  type="checkbox"
+                  aria-label={`${text.mark} ${comment.author?.name ?? ''}`}
+                  checked={state.marked.has(comment.id)}
+                  onChange={() => onMark(comment.id)}
+                />
+              </label>
+              <button
+                type="button"
+                aria-current={isOpen ? 'true' : undefined}
+                onClick={() => onOpen(comment.id)}
+              >
+                <span class="line">
+                  {why.slice(0, 2).map((reason) => (
+                    <Tag key={`${reason.kind} ${reason.detail}`} reason={reason} />
+                  ))}
+                  <b dir="auto">{comment.author?.name}</b>
+                  <small>
+                    {ago(text, waiting_since, now)}
+                    {comment.likes > 0 && ` · ♥ ${comment.likes}`}
+                  </small>
+                </span>
+                <span class="start" dir="auto">
+                  {written}
+                </span>
+              </button>
+            </Swipe>
           </li>
         );
       })}
