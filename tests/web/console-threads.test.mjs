@@ -86,7 +86,10 @@ describe('console: threads', {
         /<link rel="alternate" type="text\/html" href="https:\/\/example.org\/thread"/,
       );
       await thread.getByRole('link', { name: '1 comment' }).click();
-      await page.waitForURL(/comments\?subject=/);
+      await page.waitForURL(/comments\?subject=.+&state=published$/);
+      await page.goBack();
+      await thread.getByRole('link', { name: 'Comments of any state' }).click();
+      await page.waitForURL(/comments\?subject=[^&]+$/);
     });
   });
 

@@ -159,7 +159,12 @@ function SubjectCard({
       )}
       <p class="links">
         {hasSearch ? (
-          <a href={listHref('comments', { subject: name })}>{text.commentsOf(comments)}</a>
+          <>
+            <a href={listHref('comments', { subject: name, state: 'published' })}>
+              {text.commentsOf(comments)}
+            </a>
+            <a href={listHref('comments', { subject: name })}>{text.ofAnyState}</a>
+          </>
         ) : (
           <span>{text.commentsOf(comments)}</span>
         )}

@@ -211,6 +211,7 @@ export const en = {
   subjectQuery: 'Part of a key or title, or type/key',
   subjectStates: { open: 'open', closed: 'closed', hidden: 'hidden' },
   commentsOf: (n: number) => (n === 1 ? '1 comment' : `${n} comments`),
+  ofAnyState: 'Comments of any state',
   asReadersSee: 'As readers see it',
   closeSubject: 'Close the thread',
   openSubject: 'Open the thread',

@@ -206,6 +206,7 @@ export const zh: ConsoleText = {
   subjectQuery: '键或标题的一部分，或 类型/键',
   subjectStates: { open: '开放', closed: '已关闭', hidden: '已隐藏' },
   commentsOf: (n) => `${n} 条评论`,
+  ofAnyState: '任何状态的评论',
   asReadersSee: '读者所见',
   closeSubject: '关闭主题',
   openSubject: '开放主题',
