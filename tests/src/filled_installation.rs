@@ -90,6 +90,9 @@ impl FilledInstallation {
         accepted(client.request("PUT /v1/admin/members/8").by(&admin()).json(&standing)).await;
         let titled = json!({"title": "Books", "url": "https://books.example/1", "owner_id": "99"});
         accepted(client.request(&format!("PUT /v1/admin/subjects/{subject}")).by(&admin()).json(&titled)).await;
+        // The last: it is sent nothing that would still be tried.
+        let webhook = json!({"url": "https://hooks.example/gailou", "events": ["comment.created"]});
+        accepted(client.request("POST /v1/admin/webhooks").by(&admin()).json(&webhook)).await;
         comments.extend(threads);
         comments.extend([reply, masked, held, edited, held_edit, tombstone, below, shown]);
         Self {
@@ -143,7 +146,7 @@ impl FilledInstallation {
             }
             let ApiResponse { status, text, mut json, .. } = request.try_send().await.expect("an answer");
             remove_changing_fields(&mut json);
-            let body = if json.is_null() { text } else { json.to_string() };
+            let body = if json.is_null() { without_addresses(&text, client.base()) } else { json.to_string() };
             let name = by.map_or(path.clone(), |by| format!("{path} by {}", by.name));
             said.insert(name, format!("{status} {body}"));
         }
@@ -153,7 +156,10 @@ impl FilledInstallation {
     fn questions(&self) -> Vec<(String, Option<TestMember>)> {
         let mut all = Vec::new();
         for subject in &self.subjects {
-            all.push((format!("/v1/subjects/{subject}"), None));
+            for path in ["", "/feed.atom", "/search?q=root"] {
+                all.push((format!("/v1/subjects/{subject}{path}"), None));
+            }
+            all.push((format!("/t/{subject}"), None));
             for sort in ["hot", "new", "old", "top", "best", "replies", "controversial"] {
                 all.push((format!("{}?sort={sort}", comments_path(subject)), None));
             }
@@ -169,16 +175,29 @@ impl FilledInstallation {
         all.extend(self.pictures.iter().map(|url| (url.clone(), None)));
         for member in &self.members {
             all.push((format!("/v1/me/overlay?ids={}", self.comments.join(",")), Some(member.clone())));
-            all.push(("/v1/me/export".to_owned(), Some(member.clone())));
+            for path in ["", "/export", "/notifications", "/friends/comments"] {
+                all.push((format!("/v1/me{path}"), Some(member.clone())));
+            }
             all.push((format!("/v1/members/{}/comments", member.id), None));
             all.push((format!("/v1/admin/members/{}", member.id), Some(admin())));
         }
-        for list in ["queue", "audit", "rejected", "subjects", "members", "words", "stats?step=day"] {
+        let counted: Vec<String> = self.subjects.iter().map(|subject| format!("subject={subject}")).collect();
+        all.push((format!("/v1/counts?{}", counted.join("&")), None));
+        all.extend(["latest", "latest.atom"].map(|path| (format!("/v1/{path}"), None)));
+        for list in ["comments?q=root", "queue", "audit", "rejected", "subjects", "members", "words", "stats?step=day"] {
             all.push((format!("/v1/admin/{list}"), Some(moderator())));
         }
-        all.extend(["settings", "export"].map(|path| (format!("/v1/admin/{path}"), Some(admin()))));
+        all.extend(["settings", "export", "webhooks"].map(|path| (format!("/v1/admin/{path}"), Some(admin()))));
         all
     }
+}
+
+/// A page or a feed without what changes in its addresses: where the server listens, and cursors.
+fn without_addresses(text: &str, base: &str) -> String {
+    let mut parts = text.split("after=");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.trim_start_matches(|c: char| !matches!(c, '"' | '&' | '<')));
+    rest.fold(first, |page, part| page + "after=" + part).replace(base, "")
 }
 
 fn remove_changing_fields(value: &mut Value) {

@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty, LengthLimitError, Limited};
 use hyper::Request;
+use hyper::body::Incoming;
 use tokio::time::timeout;
 
 use crate::adapters::https_client::{HttpsClient, https_client};
@@ -24,7 +25,16 @@ use crate::telemetry::measure_call;
 /// Largest file that is taken: a picture of 160 pixels has 10 KB.
 const MAX_AVATAR_BYTES: usize = 256 << 10;
 /// How long a call may take.
-const AVATAR_TIMEOUT: Duration = Duration::from_secs(3);
+pub(super) const AVATAR_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The file of an answer. One that is too large is empty, which is no picture: who sent it works.
+pub(super) async fn read_picture(answer: Incoming) -> Result<Bytes, Failure> {
+    match Limited::new(answer, MAX_AVATAR_BYTES).collect().await {
+        Ok(file) => Ok(file.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Ok(Bytes::new()),
+        Err(error) => Err(error.to_string().into()),
+    }
+}
 
 /// The service at an address.
 #[derive(Debug)]
@@ -55,14 +65,7 @@ impl AvatarClient {
         let (head, answer) = self.client.request(request).await.map_err(Failure::with_causes)?.into_parts();
         match head.status {
             StatusCode::NOT_FOUND => Ok(None),
-            StatusCode::OK => {
-                match Limited::new(answer, MAX_AVATAR_BYTES).collect().await {
-                    Ok(file) => Ok(Some(file.to_bytes())),
-                    // An answer, of a service that works; its file is no picture to show.
-                    Err(error) if error.is::<LengthLimitError>() => Ok(Some(Bytes::new())),
-                    Err(error) => Err(error.to_string().into()),
-                }
-            }
+            StatusCode::OK => read_picture(answer).await.map(Some),
             status => Err(format!("it answered {status}").into()),
         }
     }

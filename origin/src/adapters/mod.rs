@@ -5,6 +5,7 @@
 pub mod accounts_http;
 pub mod avatar_service;
 pub mod classifier;
+pub mod chosen_pictures;
 pub mod cloudflare;
 pub mod embedded_journal;
 mod https_client;

@@ -27,6 +27,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::adapters::accounts_http::AccountsClient;
 use crate::adapters::avatar_service::AvatarClient;
+use crate::adapters::chosen_pictures::ChosenPictureClient;
 use crate::adapters::classifier::ClassifierClient;
 use crate::adapters::cloudflare::{SiteverifyClient, WorkerClient};
 use crate::adapters::memory::rate_limits::MemoryRateCounters;
@@ -48,7 +49,7 @@ use crate::jobs::{
     keep_refused_texts, notify, push, rank_again, send_mails, share_read_counts, sweep, sweep_media,
 };
 use crate::ports::accounts::Accounts as _;
-use crate::ports::avatars::AvatarService;
+use crate::ports::avatars::{AvatarService, ChosenPictures};
 use crate::ports::broker::Broker;
 use crate::ports::classifier::Classifier;
 use crate::ports::dependencies::{Dependencies, ServerSettings};
@@ -188,7 +189,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         classifier: classifier(&config),
         accounts: accounts(&config),
         mailer: mail::choose(&config)?,
-        avatars: Avatars::new(avatar_service(&config)),
+        avatars: Avatars::new(avatar_service(&config), chosen_pictures(&config)),
         sign_in: sign_in::open(&config, &**tables).await?,
         claimed_addresses: ClaimedAddresses::default(),
         cursor_key: CursorKey::new(&cursor_secret),
@@ -436,6 +437,11 @@ fn accounts(config: &Config) -> Option<Arc<AccountCache>> {
 /// The service that has pictures by the hashes of e-mail addresses.
 fn avatar_service(config: &Config) -> Option<Arc<dyn AvatarService>> {
     AvatarClient::new(&config.avatars).map(|client| Arc::new(client) as Arc<dyn AvatarService>)
+}
+
+/// The hosts of pictures that owners of accounts have chosen. Where webhooks may lead is where it may fetch.
+fn chosen_pictures(config: &Config) -> Arc<dyn ChosenPictures> {
+    Arc::new(ChosenPictureClient::new(config.webhooks.allow_private))
 }
 
 /// Whether the host's service answers, about a member that it need not know; `None` without one.

@@ -1,20 +1,22 @@
-//! The hash of an e-mail address, and the drawing that it decides where there is no picture.
+//! What a picture of a member is asked for by, and the drawing that it decides where there is no picture.
 //!
 //! Pure. Promise: the same hash is the same drawing for ever, and nothing of a drawing was written by a stranger.
 
 use std::fmt;
 use std::fmt::Write as _;
 
+use gailou_shared::id::MemberId;
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::email_address::EmailAddress;
+use crate::domain::sign_in::SignInKey;
 
 /// The lengths of MD5 and SHA-256 in hexadecimal digits.
 const HASH_LENGTHS: [usize; 2] = [32, 64];
 /// Cells of a drawing on one side; its right half mirrors its left one.
 const DRAWING_CELLS: usize = 5;
 
-/// The MD5 or SHA-256 of an e-mail address, in lower-case hexadecimal digits.
+/// The MD5 or SHA-256 of an e-mail address, or an [`AccountPicture`], in lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AvatarHash(Box<str>);
 
@@ -68,6 +70,62 @@ impl fmt::Display for AvatarHash {
     }
 }
 
+/// Bytes of the digest of an address.
+const ADDRESS_DIGEST_BYTES: usize = 8;
+/// Bytes of an [`AccountPicture`] before its signature.
+const SIGNED_BYTES: usize = 8 + ADDRESS_DIGEST_BYTES;
+
+/// The picture of an account of this installation, as readers ask for it. It looks like the hash of an address, says
+/// nothing of the mailbox and of the host that has the picture, and only this installation can make it: readers cannot
+/// have the server fetch what they like. Another picture has another one, so it may be cached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccountPicture {
+    pub account: MemberId,
+    address_digest: [u8; ADDRESS_DIGEST_BYTES],
+}
+
+impl AccountPicture {
+    /// The picture at this address, which is the account's.
+    #[must_use]
+    pub fn new(account: MemberId, address: &str) -> Self {
+        let digest: [u8; 32] = Sha256::digest(address).into();
+        Self { account, address_digest: digest.first_chunk().copied().unwrap_or_default() }
+    }
+
+    /// Whether it is the picture at this address.
+    #[must_use]
+    pub fn is_at(&self, address: &str) -> bool {
+        *self == Self::new(self.account, address)
+    }
+
+    /// What readers ask for.
+    #[must_use]
+    pub fn hash(&self, key: &SignInKey) -> AvatarHash {
+        let signed = self.signed_bytes();
+        AvatarHash(hex::encode([&signed[..], &key.sign_picture(&signed)].concat()).into())
+    }
+
+    /// The picture that is asked for; `None` where this installation has not made the hash.
+    #[must_use]
+    pub fn parse(hash: &AvatarHash, key: &SignInKey) -> Option<Self> {
+        let bytes = hex::decode(hash.as_str()).ok()?;
+        let (signed, signature) = bytes.split_first_chunk::<SIGNED_BYTES>()?;
+        if !key.verify_picture(signed, signature) {
+            return None;
+        }
+        let (account, address_digest) = signed.split_first_chunk::<8>()?;
+        let account = MemberId::new(u64::from_be_bytes(*account)).ok()?;
+        Some(Self { account, address_digest: *address_digest.first_chunk()? })
+    }
+
+    fn signed_bytes(&self) -> [u8; SIGNED_BYTES] {
+        let mut bytes = [0; SIGNED_BYTES];
+        bytes[..8].copy_from_slice(&self.account.get().to_be_bytes());
+        bytes[8..].copy_from_slice(&self.address_digest);
+        bytes
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -99,6 +157,26 @@ mod tests {
         assert!(middle.contains("d=\"M2 0h1v1h-1z\""), "{middle}");
         assert_eq!(drawing, draw("0168101111111111111111111111111a"));
         assert_ne!(drawing, middle);
+    }
+
+    #[test]
+    fn picture_of_an_account_is_asked_for_by_what_this_installation_alone_makes() {
+        let (key, other) = (SignInKey::new(b"one"), SignInKey::new(b"other"));
+        let account = MemberId::account(7);
+        let picture = AccountPicture::new(account, "https://a.example/a.png");
+        let hash = picture.hash(&key);
+        assert_eq!(AvatarHash::parse(hash.as_str()), Some(hash.clone()), "it is like any other");
+        assert_eq!(AccountPicture::parse(&hash, &key), Some(picture));
+        assert_eq!(AccountPicture::parse(&hash, &other), None);
+        assert!(picture.is_at("https://a.example/a.png") && !picture.is_at("https://a.example/b.png"));
+        let md5 = AvatarHash::parse(&"0f".repeat(16)).unwrap();
+        assert_eq!(AccountPicture::parse(&md5, &key), None);
+        for at in [0, 20, 40, 63] {
+            let mut changed = hash.as_str().as_bytes().to_vec();
+            changed[at] = if changed[at] == b'0' { b'1' } else { b'0' };
+            let changed = AvatarHash::parse(std::str::from_utf8(&changed).unwrap()).unwrap();
+            assert_eq!(AccountPicture::parse(&changed, &key), None, "digit {at}");
+        }
     }
 
     proptest! {

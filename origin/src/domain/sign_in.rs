@@ -157,6 +157,9 @@ pub struct ProviderVisit {
     pub expires_at: u64,
 }
 
+/// Bytes of the proof that this installation has made the address of a picture.
+const PICTURE_SIGNATURE_BYTES: usize = 16;
+
 /// The key of everything that signs in.
 #[derive(Clone)]
 pub struct SignInKey(Hmac<Sha256>);
@@ -202,6 +205,16 @@ impl SignInKey {
     /// What is stored of a challenge that a passkey answers once.
     pub fn challenge_digest(&self, challenge: &str) -> SignInDigest {
         self.digest("challenge", challenge.as_bytes())
+    }
+
+    /// What proves that this installation has made the address of a picture.
+    pub fn sign_picture(&self, picture: &[u8]) -> [u8; PICTURE_SIGNATURE_BYTES] {
+        self.digest("picture", picture).first_chunk().copied().unwrap_or_default()
+    }
+
+    /// Whether it has. Takes the same time for every signature of this length.
+    pub fn verify_picture(&self, picture: &[u8], signature: &[u8]) -> bool {
+        signature.len() == PICTURE_SIGNATURE_BYTES && self.mac("picture", picture).verify_truncated_left(signature).is_ok()
     }
 
     /// The PKCE verifier of a visit, which the provider learns at its end (RFC 7636: 43 characters).

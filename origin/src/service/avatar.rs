@@ -1,18 +1,22 @@
-//! The picture of a member by the hash of their e-mail address.
+//! The picture of a member by the hash of their e-mail address, or that of an account of this installation.
 //!
-//! Promise: there is always one, and no reader's address reaches the service. A file of the service is decoded and encoded
-//! again before it is sent; what is no picture, too large, late or missing is a drawing.
+//! Promise: there is always one, and no reader's address reaches the service, or the host of a picture that an owner of an
+//! account has chosen. A file of theirs is decoded and encoded again before it is sent; what is no picture, too large, late
+//! or missing is a drawing.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::domain::avatar::AvatarHash;
+use crate::domain::avatar::{AccountPicture, AvatarHash};
 use crate::domain::picture;
+use crate::domain::sign_in::OwnAccount;
 use crate::ports::failure::Failure;
 use crate::state::AppState;
 use crate::state::avatars::{Avatar, Avatars};
 
+/// Before the hash, in the address of a picture of this installation.
+const PICTURES_PATH: &str = "/v1/avatars/";
 /// Pixels of a picture on each side: twice what the element shows.
 const AVATAR_SIDE: u32 = 160;
 /// How long a picture of the service is fresh: a member who changes it sees that the day after.
@@ -22,22 +26,54 @@ const UNKNOWN_FRESH_FOR: Duration = Duration::from_secs(3_600);
 /// The same where the service did not answer with a picture.
 const FAILURE_FRESH_FOR: Duration = Duration::from_secs(60);
 
-/// The picture of this hash.
-pub async fn find(app: &AppState, hash: &AvatarHash) -> Avatar {
-    let avatars = &app.avatars;
-    if avatars.service.is_none() {
-        return drawing(hash, PICTURE_FRESH_FOR);
-    }
-    avatars.get_or(hash, make(avatars, hash)).await
+/// The address at which readers get the picture of an account; `None` where it has none.
+pub(super) fn address_of(app: &AppState, account: &OwnAccount) -> Option<String> {
+    let picture = AccountPicture::new(account.id, account.avatar.as_deref()?);
+    Some(own_address(app, &picture.hash(&app.sign_in.key)))
 }
 
-async fn make(avatars: &Avatars, hash: &AvatarHash) -> Avatar {
-    match fetch(avatars, hash).await {
+/// The address at which this installation has the picture of a hash.
+pub(super) fn own_address(app: &AppState, hash: &AvatarHash) -> String {
+    format!("{}{PICTURES_PATH}{hash}", app.sign_in.public_url())
+}
+
+/// The picture of this hash.
+pub async fn find(app: &AppState, hash: &AvatarHash) -> Avatar {
+    if let Some(picture) = AccountPicture::parse(hash, &app.sign_in.key) {
+        return app.avatars.get_or(hash, make(hash, fetch_chosen(app, picture))).await;
+    }
+    if app.avatars.service.is_none() {
+        return drawing(hash, PICTURE_FRESH_FOR);
+    }
+    app.avatars.get_or(hash, make(hash, fetch(&app.avatars, hash))).await
+}
+
+async fn make(hash: &AvatarHash, fetched: impl Future<Output = Result<Option<Avatar>, Failure>>) -> Avatar {
+    match fetched.await {
         Ok(Some(picture)) => picture,
         Ok(None) => drawing(hash, UNKNOWN_FRESH_FOR),
         // The adapter logs an outage; one file that is no picture is worth no line.
         Err(_) => drawing(hash, FAILURE_FRESH_FOR),
     }
+}
+
+/// The picture that the account has now; `None` where that is another one.
+async fn fetch_chosen(app: &AppState, picture: AccountPicture) -> Result<Option<Avatar>, Failure> {
+    let account = app.tables.read_account(picture.account).await.map_err(Failure::of_driver)?;
+    let Some(address) = account.and_then(|account| account.avatar).filter(|address| picture.is_at(address)) else {
+        return Ok(None);
+    };
+    if let Some((_, hash)) = address.rsplit_once(PICTURES_PATH)
+        && let Some(hash) = AvatarHash::parse(hash).filter(|hash| own_address(app, hash) == address)
+    {
+        return fetch(&app.avatars, &hash).await;
+    }
+    let avatars = &app.avatars;
+    let file = {
+        let _place = avatars.chosen_questions.try_acquire().map_err(Failure::of_driver)?;
+        avatars.chosen.fetch(&address).await?
+    };
+    encode(avatars, file).await
 }
 
 async fn fetch(avatars: &Avatars, hash: &AvatarHash) -> Result<Option<Avatar>, Failure> {
@@ -47,6 +83,11 @@ async fn fetch(avatars: &Avatars, hash: &AvatarHash) -> Result<Option<Avatar>, F
         let _place = avatars.questions.try_acquire().map_err(Failure::of_driver)?;
         service.fetch(hash).await?
     };
+    encode(avatars, file).await
+}
+
+/// The picture in a file, encoded again.
+async fn encode(avatars: &Avatars, file: Option<Bytes>) -> Result<Option<Avatar>, Failure> {
     let Some(file) = file else { return Ok(None) };
     let place = avatars.decoders.clone().acquire_owned().await.map_err(Failure::of_driver)?;
     let made = tokio::task::spawn_blocking(move || {

@@ -1,4 +1,4 @@
-//! The pictures of members by the hashes of their e-mail addresses, as they are answered, in memory.
+//! The pictures of members, as they are answered, in memory.
 //!
 //! Decides nothing about what a picture is: [`crate::service::avatar`] does. Promise: readers who ask for one hash at once
 //! are one question to the service; the pictures are bounded in bytes, and the questions in number.
@@ -12,7 +12,7 @@ use moka::future::Cache;
 use tokio::sync::Semaphore;
 
 use crate::domain::avatar::AvatarHash;
-use crate::ports::avatars::AvatarService;
+use crate::ports::avatars::{AvatarService, ChosenPictures};
 
 /// Most bytes of pictures in memory; one has 10 KB, and a picture that cannot be compressed 100.
 const MAX_CACHED_BYTES: u64 = 32 << 20;
@@ -38,6 +38,9 @@ pub struct Avatars {
     /// `None` where there are drawings alone.
     pub service: Option<Arc<dyn AvatarService>>,
     pub questions: Semaphore,
+    pub chosen: Arc<dyn ChosenPictures>,
+    /// Places of their own: the hosts of chosen pictures are anybody's, and may be slow.
+    pub chosen_questions: Semaphore,
     pub decoders: Arc<Semaphore>,
     cached: Cache<AvatarHash, Avatar>,
 }
@@ -52,13 +55,14 @@ impl Expiry<AvatarHash, Avatar> for UntilStale {
 }
 
 impl Avatars {
-    pub fn new(service: Option<Arc<dyn AvatarService>>) -> Self {
+    pub fn new(service: Option<Arc<dyn AvatarService>>, chosen: Arc<dyn ChosenPictures>) -> Self {
         let weight = |_: &AvatarHash, avatar: &Avatar| {
             u32::try_from(avatar.bytes.len()).unwrap_or(u32::MAX).saturating_add(ENTRY_BYTES)
         };
         let cached = Cache::builder().max_capacity(MAX_CACHED_BYTES).weigher(weight).expire_after(UntilStale).build();
-        let (questions, decoders) = (Semaphore::new(MAX_QUESTIONS), Arc::new(Semaphore::new(MAX_DECODERS)));
-        Self { service, questions, decoders, cached }
+        let (questions, chosen_questions) = (Semaphore::new(MAX_QUESTIONS), Semaphore::new(MAX_QUESTIONS));
+        let decoders = Arc::new(Semaphore::new(MAX_DECODERS));
+        Self { service, questions, chosen, chosen_questions, decoders, cached }
     }
 
     /// The picture of this hash: a fresh one in memory, else what `make` makes, once for all who wait.

@@ -2,6 +2,7 @@
 //!
 //! `GAILOU_TEST_STORE=cluster` runs the same tests on MySQL, Redis and Kafka.
 
+mod account_pictures;
 mod accounts;
 mod answer_size;
 mod avatars;

@@ -351,13 +351,13 @@ async fn mail_is_sent_to_addresses_for_allowed_sites_alone_and_its_rate_is_limit
 }
 
 /// An origin whose readers sign in with the provider.
-async fn start_with_provider(provider: &FakeProvider) -> TestOrigin {
+pub(crate) async fn start_with_provider(provider: &FakeProvider) -> TestOrigin {
     let settings = provider.settings();
     TestOrigin::start_with(|config| config.auth.providers = vec![settings]).await
 }
 
 /// A visit to the provider: where it leads back to, and the cookie of the browser.
-async fn visit(origin: &TestOrigin) -> (String, String) {
+pub(crate) async fn visit(origin: &TestOrigin) -> (String, String) {
     let begun = origin.get(&format!("/v1/auth/github?site={SITE}")).await;
     assert_eq!((begun.status, begun.header("cache-control")), (302, "private, no-store"));
     let (cookie, attributes) = begun.header("set-cookie").split_once(';').expect("a cookie");
@@ -400,7 +400,7 @@ async fn provider_in_githubs_manner_says_who_signs_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn visit_ends_in_the_browser_that_began_it_and_for_its_site_alone() {
+pub(crate) async fn visit_ends_in_the_browser_that_began_it_and_for_its_site_alone() {
     let provider = FakeProvider::start().await;
     let origin = start_with_provider(&provider).await;
     for (path, expected) in [

@@ -20,7 +20,7 @@ use crate::domain::avatar::AvatarHash;
 use crate::domain::email_address::EmailAddress;
 use crate::domain::member_contact::ContactPatch;
 use crate::domain::sign_in::{OwnAccount, SignInDigest, SignInLink, identity_digest};
-use crate::service::{ServiceError, ServiceResult, guest};
+use crate::service::{ServiceError, ServiceResult, avatar, guest};
 use crate::state::AppState;
 
 pub use mail::{MailedLink, request_mail};
@@ -191,7 +191,7 @@ async fn find_or_make(app: &AppState, identity: NewIdentity, language: ReaderLan
 /// The picture of a mailbox, where a service has such pictures: its address has the hash of the mailbox in it.
 fn avatar_of_mailbox(app: &AppState, email: &EmailAddress) -> Option<String> {
     app.avatars.service.as_ref()?;
-    Some(format!("{}/v1/avatars/{}", app.sign_in.public_url(), AvatarHash::of(email).as_str()))
+    Some(avatar::own_address(app, &AvatarHash::of(email)))
 }
 
 /// The name that a provider gives, where it may be taken here; else none, and its owner chooses.

@@ -7,7 +7,7 @@ use gailou_shared::token::Member;
 
 use crate::domain::sign_in::{OwnAccount, RefreshFamily, RefreshToken, SignInLink};
 use crate::service::sign_in::store_link;
-use crate::service::{ServiceError, ServiceResult};
+use crate::service::{ServiceError, ServiceResult, avatar};
 use crate::state::AppState;
 
 /// How long a token to write with lives, in seconds (15 minutes): so long an erased account may still write where no
@@ -116,7 +116,8 @@ pub async fn end(app: &AppState, text: &str) -> ServiceResult<()> {
 }
 
 fn issue(app: &AppState, account: OwnAccount, refresh: RefreshToken) -> ServiceResult<Session> {
-    let OwnAccount { id, name, avatar, role, .. } = account;
+    let avatar = avatar::address_of(app, &account);
+    let OwnAccount { id, name, role, .. } = account;
     let member = Member { id, name, avatar, level: 0, role };
     let now = app.now() / 1_000;
     let key = app.member_keys.own();

@@ -55,6 +55,11 @@ fn tags(html: &str) -> String {
 }
 
 #[test]
+fn fragment_takes_no_size_from_the_page_around_it() {
+    assert!(!THREAD_STYLE.contains("rem"), "a page may set another size at its root");
+}
+
+#[test]
 fn comment_has_the_elements_of_the_embed_element() {
     let html = item(comment(5, &json!({"flags": ["pinned", "edited"], "edited_at": 1})));
     assert_eq!(
