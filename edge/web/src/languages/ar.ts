@@ -231,6 +231,7 @@ export const language: LoadedLanguage = {
         many: 'عرض # تعليقًا جديدًا',
         other: 'عرض # تعليق جديد',
       }),
+    repliesToYou: (n) => `ردود عليك: ${count(n)}`,
     reload: 'تغيّرت التعليقات. أعد عرضها',
     now: 'الآن',
     contentRejected: (categories) =>

@@ -136,6 +136,7 @@ export const language: LoadedLanguage = {
     linkGone: 'Der verlinkte Kommentar wurde nicht gefunden.',
     newComments: (n) =>
       plural(n, { one: '# neuen Kommentar anzeigen', other: '# neue Kommentare anzeigen' }),
+    repliesToYou: (n) => plural(n, { one: '# Antwort an dich', other: '# Antworten an dich' }),
     reload: 'Die Kommentare haben sich geändert. Neu anzeigen',
     now: 'gerade eben',
     contentRejected: (categories) =>

@@ -162,6 +162,7 @@ export const language: LoadedLanguage = {
         many: 'Mostrar # de comentarios nuevos',
         other: 'Mostrar # comentarios nuevos',
       }),
+    repliesToYou: (n) => `Respuestas para ti: ${count(n)}`,
     reload: 'Los comentarios han cambiado. Volver a mostrarlos',
     now: 'ahora mismo',
     contentRejected: (categories) =>

@@ -165,6 +165,12 @@ export const language: LoadedLanguage = {
         many: 'Afficher # de nouveaux commentaires',
         other: 'Afficher # nouveaux commentaires',
       }),
+    repliesToYou: (n) =>
+      plural(n, {
+        one: '# réponse pour vous',
+        many: '# de réponses pour vous',
+        other: '# réponses pour vous',
+      }),
     reload: 'Les commentaires ont changé. Les afficher à nouveau',
     now: 'à l’instant',
     contentRejected: (categories) =>

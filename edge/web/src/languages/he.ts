@@ -157,6 +157,7 @@ export const language: LoadedLanguage = {
         two: 'הצגת 2 תגובות חדשות',
         other: 'הצגת # תגובות חדשות',
       }),
+    repliesToYou: (n) => `מענים אליך: ${count(n)}`,
     reload: 'התגובות השתנו. הצגה מחדש',
     now: 'ממש עכשיו',
     contentRejected: (categories) =>

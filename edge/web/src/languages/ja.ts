@@ -113,6 +113,7 @@ export const language: LoadedLanguage = {
     linked: 'リンク先のコメント',
     linkGone: 'リンク先のコメントが見つかりませんでした。',
     newComments: (n) => `新しいコメント${count(n)}件を表示`,
+    repliesToYou: (n) => `あなたへの返信${count(n)}件`,
     reload: 'コメントが更新されました。再表示する',
     now: 'たった今',
     contentRejected: (categories) =>

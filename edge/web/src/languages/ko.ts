@@ -115,6 +115,7 @@ export const language: LoadedLanguage = {
     linked: '링크된 댓글',
     linkGone: '링크된 댓글을 찾을 수 없습니다.',
     newComments: (n) => `새 댓글 ${count(n)}개 보기`,
+    repliesToYou: (n) => `내게 온 답글 ${count(n)}개`,
     reload: '댓글이 바뀌었습니다. 새로 보기',
     now: '방금 전',
     contentRejected: (categories) =>

@@ -165,6 +165,7 @@ export const language: LoadedLanguage = {
         many: 'Mostrar # de novos comentários',
         other: 'Mostrar # novos comentários',
       }),
+    repliesToYou: (n) => `Respostas para você: ${count(n)}`,
     reload: 'Os comentários mudaram. Mostrar de novo',
     now: 'agora mesmo',
     contentRejected: (categories) =>

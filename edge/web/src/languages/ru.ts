@@ -188,6 +188,7 @@ export const language: LoadedLanguage = {
         many: 'Показать # новых комментариев',
         other: 'Показать # нового комментария',
       }),
+    repliesToYou: (n) => `Ответов вам: ${count(n)}`,
     reload: 'Комментарии изменились. Показать заново',
     now: 'только что',
     contentRejected: (categories) =>

@@ -115,6 +115,7 @@ export const language: LoadedLanguage = {
     linked: '連結指向的留言',
     linkGone: '找不到連結指向的留言。',
     newComments: (n) => `查看 ${count(n)} 則新留言`,
+    repliesToYou: (n) => `${count(n)} 則回覆了您`,
     reload: '留言已更新，點此重新載入',
     now: '剛剛',
     contentRejected: (categories) =>

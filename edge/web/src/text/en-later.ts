@@ -63,6 +63,8 @@ export const enLater = {
   linkGone: 'The linked comment could not be found.',
   newComments: (n: number) =>
     plural(n, { one: 'Show # new comment', other: 'Show # new comments' }),
+  /** Of the new comments. */
+  repliesToYou: (n: number) => plural(n, { one: '# reply to you', other: '# replies to you' }),
   reload: 'The comments have changed. Show them anew',
   contentRejected: (categories: string) =>
     'Your comment contains words that are not allowed here' +

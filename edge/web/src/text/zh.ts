@@ -110,6 +110,7 @@ export const zh: Strings = {
   close: '关闭',
   linkGone: '找不到链接指向的评论。',
   newComments: (n: number) => `查看 ${n} 条新评论`,
+  repliesToYou: (n: number) => `${n} 条回复了您`,
   reload: '评论已更新，点此重新加载',
   now: '刚刚',
   contentRejected: (categories: string) =>
