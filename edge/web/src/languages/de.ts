@@ -59,6 +59,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `Ergebnis unbekannt; ein neuer Versuch ist sicher. Nächster Versuch in ${count(seconds)} s (${count(attempt)} von ${count(most)}) …`,
     addPicture: 'Bild hinzufügen',
+    picture: 'Bild',
+    previousPicture: 'Vorheriges Bild',
+    nextPicture: 'Nächstes Bild',
     uploading: (name) => `${name} wird hochgeladen`,
     removePicture: (name) => `${name} entfernen`,
     tooManyPictures: (most) => `Ein Kommentar darf höchstens ${count(most)} Bilder haben.`,

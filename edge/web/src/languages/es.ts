@@ -62,6 +62,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `Resultado desconocido; reintentar es seguro. Nuevo intento en ${count(seconds)} s (${count(attempt)} de ${count(most)})…`,
     addPicture: 'Añadir una imagen',
+    picture: 'Imagen',
+    previousPicture: 'Imagen anterior',
+    nextPicture: 'Imagen siguiente',
     uploading: (name) => `Subiendo ${name}`,
     removePicture: (name) => `Quitar ${name}`,
     tooManyPictures: (most) => `Un comentario puede tener como máximo ${count(most)} imágenes.`,

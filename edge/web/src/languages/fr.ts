@@ -65,6 +65,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `Résultat inconnu ; réessayer est sans risque. Nouvel essai dans ${count(seconds)} s (${count(attempt)} sur ${count(most)})…`,
     addPicture: 'Ajouter une image',
+    picture: 'Image',
+    previousPicture: 'Image précédente',
+    nextPicture: 'Image suivante',
     uploading: (name) => `Envoi de ${name}`,
     removePicture: (name) => `Retirer ${name}`,
     tooManyPictures: (most) => `Un commentaire peut avoir ${count(most)} images au plus.`,

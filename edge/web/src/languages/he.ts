@@ -65,6 +65,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `התוצאה אינה ידועה; ניסיון חוזר בטוח. ניסיון נוסף בעוד ${secondsOf(seconds)} (${count(attempt)} מתוך ${count(most)})…`,
     addPicture: 'הוספת תמונה',
+    picture: 'תמונה',
+    previousPicture: 'התמונה הקודמת',
+    nextPicture: 'התמונה הבאה',
     uploading: (name) => `העלאת ${isolate(name)}`,
     removePicture: (name) => `הסרת ${isolate(name)}`,
     tooManyPictures: (most) => `תגובה יכולה להכיל ${count(most)} תמונות לכל היותר.`,

@@ -65,6 +65,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `Resultado desconhecido; tentar de novo é seguro. Nova tentativa em ${count(seconds)} s (${count(attempt)} de ${count(most)})…`,
     addPicture: 'Adicionar uma imagem',
+    picture: 'Imagem',
+    previousPicture: 'Imagem anterior',
+    nextPicture: 'Próxima imagem',
     uploading: (name) => `Enviando ${name}`,
     removePicture: (name) => `Remover ${name}`,
     tooManyPictures: (most) => `Um comentário pode ter no máximo ${count(most)} imagens.`,

@@ -51,6 +51,9 @@ export const zh: Strings = {
   retrying: (seconds: number, attempt: number, most: number) =>
     `结果未知，重试是安全的。${seconds} 秒后再试（第 ${attempt}/${most} 次）…`,
   addPicture: '添加图片',
+  picture: '图片',
+  previousPicture: '上一张图片',
+  nextPicture: '下一张图片',
   uploading: (name) => `正在上传 ${name}`,
   removePicture: (name) => `移除 ${name}`,
   tooManyPictures: (most) => `每条评论最多 ${most} 张图片。`,

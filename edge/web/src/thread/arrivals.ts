@@ -6,6 +6,8 @@
 import { fetchComment } from '../api/place-calls.ts';
 import type { Comment } from '../api/wire.ts';
 import { isTombstone, tombstoneOf } from '../model/shown-comment.ts';
+import css from '../style/arrivals.css';
+import { addStyles } from '../style/style-sheet.ts';
 import { jitter, type Timer } from '../util/time.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
@@ -14,6 +16,8 @@ import type { ReaderState } from './reader-state.ts';
 const MAX_ARRIVED = 20;
 /** After this time the caches have what was missed. Jitter spreads the requests of the readers. */
 const CACHE_CATCH_UP_MS = 5_000;
+
+addStyles(css);
 
 export interface ArrivalsHost extends ThreadPartHost {
   readonly reader: ReaderState;
