@@ -172,9 +172,9 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   }
 
-  test('paragraphs have their own direction, wide code can be scrolled by keys', async () => {
+  test('paragraphs have their own direction and language, wide code can be scrolled by keys', async () => {
     const subject = newSubject();
-    const text = 'مرحبا بالعالم\n\nand on\n\n```\nlet code;\n```';
+    const text = 'مرحبا بالعالم\n\nand on\n\nこんにちは\n\n```\nlet code;\n```';
     await postComment(subject, text, await guestToken());
     await listWithRoots(subject, 1);
     await withPage(subject, {}, async (page) => {
@@ -183,7 +183,12 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       const directions = await body
         .locator('p')
         .evaluateAll((all) => all.map((node) => getComputedStyle(node).direction));
-      assert.deepEqual(directions, ['rtl', 'ltr']);
+      assert.deepEqual(directions, ['rtl', 'ltr', 'ltr']);
+      await body.locator('[lang]').first().waitFor();
+      const languages = await body
+        .locator('p')
+        .evaluateAll((all) => all.map((node) => node.getAttribute('lang')));
+      assert.deepEqual(languages, ['ar', null, 'ja']);
       assert.equal(await body.locator('pre').evaluate((node) => node.tabIndex), 0);
     });
   });

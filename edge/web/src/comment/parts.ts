@@ -52,15 +52,17 @@ export function timeLink(
   );
 }
 
+/** Letters that say which language they are of, or nearly. */
+const HAS_OTHER_SCRIPT = /[\u0400-\u07ff\u3040-\ud7af]/;
+
 /** The text and the pictures of a comment; a sentence in the place of a deleted one. `server` has the pictures. */
 export function bodyOf(comment: QuotedComment, locale: Locale, server: string): HTMLDivElement {
   if (isTombstone(comment)) return h('div', { class: 'body gone' }, locale.text.deleted);
   if (!comment.html) return h('div', { class: 'body plain', dir: 'auto' }, comment.content);
   const body = h('div', { class: 'body', dir: 'auto' });
   body.append(safeHtml(comment.html));
-  const { mentions = [] } = comment;
-  if (mentions.length > 0) {
-    import('./mentions.ts').then(({ markMentions }) => markMentions(body, mentions)).catch(() => 0);
+  if (comment.mentions?.length || HAS_OTHER_SCRIPT.test(comment.html)) {
+    import('./enrich.ts').then(({ enrich }) => enrich(body, comment, locale)).catch(() => 0);
   }
   if (comment.media.length > 0) {
     body.append(
