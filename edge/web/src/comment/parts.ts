@@ -52,8 +52,8 @@ export function timeLink(
   );
 }
 
-/** Letters that say which language they are of, or nearly. */
-const HAS_OTHER_SCRIPT = /[\u0400-\u07ff\u3040-\ud7af]/;
+/** Code, or letters that say which language they are of, or nearly. */
+const HAS_DETAILS = /<pre|[\u0400-\u07ff\u3040-\ud7af]/;
 
 /** The text and the pictures of a comment; a sentence in the place of a deleted one. `server` has the pictures. */
 export function bodyOf(comment: QuotedComment, locale: Locale, server: string): HTMLDivElement {
@@ -61,8 +61,8 @@ export function bodyOf(comment: QuotedComment, locale: Locale, server: string): 
   if (!comment.html) return h('div', { class: 'body plain', dir: 'auto' }, comment.content);
   const body = h('div', { class: 'body', dir: 'auto' });
   body.append(safeHtml(comment.html));
-  if (comment.mentions?.length || HAS_OTHER_SCRIPT.test(comment.html)) {
-    import('./enrich.ts').then(({ enrich }) => enrich(body, comment, locale)).catch(() => 0);
+  if (comment.mentions?.length || HAS_DETAILS.test(comment.html)) {
+    import('../body/enrich.ts').then(({ enrich }) => enrich(body, comment, locale)).catch(() => 0);
   }
   if (comment.media.length > 0) {
     body.append(
