@@ -10,6 +10,7 @@ import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import * as esbuild from 'esbuild';
+import { highlightAsModule } from '../edge/web/highlight-as-module.mjs';
 import { styleSheetAsText } from '../edge/web/style-sheet-as-text.mjs';
 
 const PACKAGES = ['gailou', 'react', 'vue', 'client'];
@@ -33,7 +34,7 @@ function buildElements() {
     logLevel: 'warning',
     outdir: join(folder('gailou'), 'dist'),
     entryPoints: [join(folder('gailou'), 'src/index.ts'), join(folder('gailou'), 'src/server.ts')],
-    plugins: [styleSheetAsText],
+    plugins: [styleSheetAsText, highlightAsModule],
   });
 }
 
@@ -48,6 +49,8 @@ async function build() {
       await copyFile(join(import.meta.dirname, '..', license), join(folder(name), 'dist', license));
     }
   }
+  const library = join(import.meta.dirname, '../node_modules/highlight.js/LICENSE');
+  await copyFile(library, join(folder('gailou'), 'dist/LICENSE-highlight.js'));
 }
 
 try {

@@ -13,11 +13,13 @@ import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import * as esbuild from 'esbuild';
 import { buildDocs } from './docs.mjs';
+import { highlightAsModule } from './highlight-as-module.mjs';
 import { styleSheetAsText } from './style-sheet-as-text.mjs';
 
 const SOURCE = join(import.meta.dirname, 'src');
 const PUBLIC = join(import.meta.dirname, 'public');
 const DIST = join(import.meta.dirname, 'dist');
+const MODULES = join(import.meta.dirname, '../../node_modules');
 
 /** The largest that a file may be, in bytes gzipped. */
 const SIZE_BOUNDS = new Map([['console.js', 120_000]]);
@@ -85,7 +87,7 @@ async function buildElement() {
     entryPoints: [{ in: join(SOURCE, 'define.ts'), out: 'gailou/element' }],
     charset: 'utf8',
     chunkNames: 'gailou/[name]-[hash]',
-    plugins: [styleSheetAsText, partsOfElement],
+    plugins: [styleSheetAsText, highlightAsModule, partsOfElement],
   });
   const fileWith = (name) => {
     const source = relative(process.cwd(), join(SOURCE, name));
@@ -110,10 +112,20 @@ async function filesIn(folder) {
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 }
 
+/** The licences of what is bundled. */
+async function licensesOf(libraries) {
+  const texts = libraries.map(async (name) => {
+    const license = await readFile(join(MODULES, name, 'LICENSE'), 'utf8');
+    return `${name}\n\n${license.trim()}\n`;
+  });
+  return (await Promise.all(texts)).join('\n\n');
+}
+
 /** The files of `dist` by their path in it. */
 async function buildFiles() {
   const files = new Map();
   for (const name of await filesIn(PUBLIC)) files.set(name, await readFile(join(PUBLIC, name)));
+  files.set('licenses.txt', Buffer.from(await licensesOf(['highlight.js', 'preact', 'uplot'])));
   const element = await buildElement();
   const { outputFiles } = await esbuild.build({
     ...OPTIONS,

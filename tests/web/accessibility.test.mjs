@@ -2,13 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { guestToken, listWithRoots, newSubject, postComment } from './support/api.mjs';
+import {
+  call,
+  guestToken,
+  listWithRoots,
+  newSubject,
+  postComment,
+  subjectPath,
+} from './support/api.mjs';
 import { violations } from './support/console.mjs';
 import { BASE, DEMO_SUBJECTS, PHONE, skipWithout } from './support/environment.mjs';
 import {
   focusedElement,
   lowContrast,
   namelessControls,
+  smallControls,
   structureFaults,
 } from './support/inspect.mjs';
 import {
@@ -31,6 +39,77 @@ async function tabTo(page, pattern) {
   }
   assert.fail(`nothing like ${pattern} can be reached with the Tab key`);
 }
+
+const PICTURE = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** A building, a comment with a picture and code, and a floor that the list does not show. */
+async function subjectToOpen() {
+  const subject = newSubject('topic');
+  const token = await guestToken('Builder');
+  const body = new FormData();
+  body.set('alt', 'A red pixel');
+  body.set('file', new Blob([PICTURE], { type: 'image/png' }), 'one.png');
+  const headers = { Authorization: `Bearer ${token}` };
+  const uploaded = await fetch(`${BASE}/v1/media`, { method: 'POST', headers, body });
+  const { id } = await uploaded.json();
+  const content = 'With a picture\n\n```rust\nfn main() {}\n```';
+  const path = `/v1/subjects/${subjectPath(subject)}/comments`;
+  await call('POST', path, { body: { content, media: [id] }, token });
+  const chain = [];
+  while (chain.length < 8) {
+    const writer = await guestToken(`Writer ${chain.length}`);
+    chain.push(await postComment(subject, `floor ${chain.length}`, writer, chain.at(-1)?.id));
+  }
+  const { data } = await listWithRoots(subject, 2);
+  const shown = new Set(
+    data.flatMap(({ top_replies }) => top_replies ?? []).map((each) => each.id),
+  );
+  return { subject, hidden: chain.slice(2).find((each) => !shown.has(each.id)) };
+}
+
+/** What opens in a thread, and how; Esc closes it, except for the first two. */
+const OPENED = {
+  'linked panel': (page) => page.locator('.linked .fl').first().waitFor(),
+  'bar of a floor': async (page) => {
+    await page.locator('.linked .number').first().click();
+    await page.locator('.linked .floor-actions').waitFor();
+  },
+  menu: async (page) => {
+    await page.locator('.list .more').first().click();
+    await page.getByRole('menu').waitFor();
+  },
+  card: async (page) => {
+    await page.locator('.list .author').first().click();
+    await page.locator('.profile ol:not([aria-busy])').waitFor();
+  },
+  report: async (page) => {
+    await page.locator('.list .more').first().click();
+    await page.getByRole('menuitem', { name: 'Report' }).click();
+    await page.locator('dialog.dialog').waitFor();
+  },
+  lightbox: async (page) => {
+    await page.locator('.media a').first().click();
+    await page.locator('.lightbox').waitFor();
+  },
+  search: async (page) => {
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByRole('searchbox').fill('picture');
+    await page.locator('.found a').first().waitFor();
+  },
+  emoji: async (page) => {
+    await openForm(mainForm(page));
+    await mainForm(page).getByRole('button', { name: 'Emoji' }).click();
+    await page.locator('.emoji-row button').first().waitFor();
+  },
+  preview: async (page) => {
+    await mainForm(page).locator('textarea').fill('**text** with `code`');
+    await mainForm(page).getByRole('tab', { name: 'Preview' }).click();
+    await mainForm(page).locator('.preview .body').waitFor();
+  },
+};
 
 describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
   test('keyboard alone is enough to post, like and reply', async () => {
@@ -158,23 +237,42 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       const options = hasTouch ? { hasTouch, isMobile: true, viewport: PHONE } : {};
       await withPage('article/hello', options, async (page) => {
         await openForm(mainForm(page));
-        const small = await page.locator('gailou-comments').evaluate((node, wanted) => {
-          const all = node.shadowRoot.querySelectorAll('button, input, select, textarea, .head a');
-          return [...all].flatMap((control) => {
-            const { height } = control.getBoundingClientRect();
-            return control.checkVisibility() && height < wanted - 0.5
-              ? [`${height} ${control.outerHTML.slice(0, 80)}`]
-              : [];
-          });
-        }, least);
+        const small = await page.locator('gailou-comments').evaluate(smallControls, least);
         assert.deepEqual(small, []);
       });
     });
   }
 
-  test('paragraphs have their own direction, wide code can be scrolled by keys', async () => {
+  for (const [colorScheme, hasTouch] of [
+    ['light', false],
+    ['dark', true],
+  ]) {
+    test(`what opens is large enough and has no violation (${colorScheme}, touch: ${hasTouch})`, async () => {
+      const { subject, hidden } = await subjectToOpen();
+      const options = {
+        colorScheme,
+        hash: `#comment-${hidden.id}`,
+        ...(hasTouch && { hasTouch, isMobile: true, viewport: PHONE }),
+      };
+      await withPage(subject, options, async (page) => {
+        for (const [name, open] of Object.entries(OPENED)) {
+          await open(page);
+          // What fades in has its colours at its end.
+          await page.waitForTimeout(200);
+          const small = await page
+            .locator('gailou-comments')
+            .evaluate(smallControls, hasTouch ? 44 : 24);
+          assert.deepEqual(small, [], name);
+          assert.deepEqual(await violations(page, 'gailou-comments'), [], name);
+          await page.keyboard.press('Escape');
+        }
+      });
+    });
+  }
+
+  test('paragraphs have their own direction and language, wide code can be scrolled by keys', async () => {
     const subject = newSubject();
-    const text = 'مرحبا بالعالم\n\nand on\n\n```\nlet code;\n```';
+    const text = 'مرحبا بالعالم\n\nand on\n\nこんにちは\n\n```\nlet code;\n```';
     await postComment(subject, text, await guestToken());
     await listWithRoots(subject, 1);
     await withPage(subject, {}, async (page) => {
@@ -183,7 +281,12 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       const directions = await body
         .locator('p')
         .evaluateAll((all) => all.map((node) => getComputedStyle(node).direction));
-      assert.deepEqual(directions, ['rtl', 'ltr']);
+      assert.deepEqual(directions, ['rtl', 'ltr', 'ltr']);
+      await body.locator('[lang]').first().waitFor();
+      const languages = await body
+        .locator('p')
+        .evaluateAll((all) => all.map((node) => node.getAttribute('lang')));
+      assert.deepEqual(languages, ['ar', null, 'ja']);
       assert.equal(await body.locator('pre').evaluate((node) => node.tabIndex), 0);
     });
   });

@@ -16,12 +16,12 @@ import {
 import { newContext } from './support/browser.mjs';
 import { BASE, PHONE, skipWithout } from './support/environment.mjs';
 import { replaceEventSource, sendEvent } from './support/event-source.mjs';
-import { assertAttribute, assertVisible, isFocused, withPage } from './support/page.mjs';
+import { assertAttribute, assertVisible, comments, isFocused, withPage } from './support/page.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
 
-/** A root, and each comment an answer to the one before; listed. */
-async function postChain(subject, length) {
+/** A root, and each comment an answer to the one before; listed, beside so many `others`. */
+async function postChain(subject, length, others = 0) {
   const chain = [];
   while (chain.length < length) {
     // A writer has a few comments a minute.
@@ -30,7 +30,7 @@ async function postChain(subject, length) {
   }
   await callUntil(
     `/v1/subjects/${subjectPath(subject)}/comments`,
-    ({ data }) => data?.subject?.comments === length,
+    ({ data }) => data?.subject?.comments === length + others,
   );
   return chain;
 }
@@ -81,6 +81,46 @@ describe('buildings', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         assert.deepEqual(requests, []);
       });
     }
+  });
+
+  test('comment with floors is one stop of the Tab key, and arrow keys reach the floors', async () => {
+    const subject = newSubject('topic');
+    const chains = [await postChain(subject, 9)];
+    chains.push(await postChain(subject, 5, 9));
+    await withPage(subject, {}, async (page) => {
+      for (const more of await page.locator('.list > .item > .more-replies').all()) {
+        await more.click();
+      }
+      const top = articleOf(page, chains[0].at(-1));
+      await top.locator('.bld').waitFor();
+      await articleOf(page, chains[1].at(-1)).locator('.bld').waitFor();
+      const stops = () =>
+        comments(page).evaluateAll((articles) =>
+          articles.map((article) => {
+            const all = article.querySelectorAll('a, button, [tabindex]');
+            return [...all].filter((each) => each.tabIndex >= 0 && each.checkVisibility()).length;
+          }),
+        );
+      assert.deepEqual(await stops(), Array(14).fill(1));
+      await top.locator('.act.like').focus();
+      await page.waitForFunction(() =>
+        performance.getEntriesByType('resource').some(({ name }) => /\/used-parts-/.test(name)),
+      );
+      await page.waitForTimeout(200);
+      const gap = top.locator('.gap button');
+      for (let presses = 0; presses < 20 && !(await isFocused(gap)); presses += 1) {
+        await page.keyboard.press('ArrowLeft');
+      }
+      assert.equal(await isFocused(gap), true, 'arrow keys reach the gap');
+      assert.deepEqual(await stops(), Array(14).fill(1));
+      await page.keyboard.press('Enter');
+      assert.equal(await isFocused(top.locator('.number').nth(2)), true);
+      await page.keyboard.press('Enter');
+      await top.locator('.floor-actions').waitFor();
+      await page.keyboard.press('ArrowRight');
+      assert.equal(await isFocused(top.locator('.floor-actions .act').first()), true);
+      assert.deepEqual(await stops(), Array(14).fill(1));
+    });
   });
 
   test('list of a building needs no further request, and the gap one', async () => {

@@ -13,6 +13,7 @@ import {
   isFocused,
   mainForm,
   newText,
+  openForm,
   sendForm,
 } from './support/page.mjs';
 
@@ -57,6 +58,51 @@ describe('element', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await page.waitForFunction(() => window.events.some(([name]) => name === 'error'));
       const [, problem] = (await events()).find(([name]) => name === 'error');
       assert.deepEqual(problem, { code: 'internal', status: 500 });
+    });
+  });
+
+  test('style sheet of the page reaches every part, in frames and in what opens later too', async () => {
+    const names = (
+      'header composer input toolbar button comment author body actions floor frame quote seal ' +
+      'notice menu-button menu card'
+    ).split(' ');
+    const rules = names.map((name) => `gailou-comments::part(${name}) { --reached: ${name} }`);
+    const html =
+      `<style>${rules.join('\n')} gailou-comments::part(frame) { border-style: dashed }</style>` +
+      pageWith('topic/building');
+    await withHostPage({ html }, async (page) => {
+      const floor = page.locator('.fl').first();
+      await openForm(mainForm(page));
+      await floor.locator('.number').click();
+      await floor.locator('.floor-actions').waitFor();
+      await page.locator('.item .more').first().click();
+      await page.getByRole('menu').waitFor();
+      const reached = () =>
+        element(page).evaluate(({ shadowRoot }) =>
+          [...shadowRoot.querySelectorAll('*')].flatMap((node) => {
+            const name = getComputedStyle(node).getPropertyValue('--reached');
+            return name && node.part.contains(name) ? name : [];
+          }),
+        );
+      const withMenu = await reached();
+      await page.keyboard.press('Escape');
+      await page.locator('article .author').first().click();
+      await page.getByRole('dialog').waitFor();
+      const all = new Set([...withMenu, ...(await reached())]);
+      assert.deepEqual(
+        names.filter((name) => !all.has(name)),
+        [],
+      );
+      const partsOf = (selector) =>
+        floor.locator(selector).evaluateAll((nodes) => nodes.map(({ part }) => String(part)));
+      assert.deepEqual(await partsOf('.author, .number, .body, .floor-actions'), [
+        ...['author', 'floor', 'body', 'actions'],
+      ]);
+      const border = await page
+        .locator('.fr')
+        .first()
+        .evaluate((node) => getComputedStyle(node).borderTopStyle);
+      assert.equal(border, 'dashed');
     });
   });
 

@@ -3,15 +3,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
+  call,
   callUntil,
   guestToken,
   listWithRoots,
+  memberToken,
   newSubject,
   postComment,
   subjectPath,
 } from './support/api.mjs';
 import { violations } from './support/console.mjs';
-import { BASE, skipWithout } from './support/environment.mjs';
+import { BASE, skipWithout, TOKEN_SECRET } from './support/environment.mjs';
 import {
   assertAttribute,
   assertVisible,
@@ -68,6 +70,50 @@ describe('lists', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       isDown = false;
       await sortButton(page, 'Top').click();
       await assertAttribute(sortButton(page, 'Top'), 'aria-pressed', 'true');
+    });
+  });
+
+  test('few comments have no sorts, unless one was chosen', async () => {
+    const subject = newSubject();
+    const token = await guestToken();
+    for (let posted = 0; posted < 4; posted += 1) {
+      await postComment(subject, `comment ${posted}`, token);
+    }
+    await listWithRoots(subject, 4);
+    await withPage(subject, {}, async (page) => {
+      assert.equal(await page.locator('.sorts').isVisible(), false);
+      await page.evaluate(() => localStorage.setItem('gailou:sort', 'old'));
+      await page.reload();
+      await page.locator('gailou-comments').scrollIntoViewIfNeeded();
+      await listIsLoaded(page);
+      await sortButton(page, 'Hot').click();
+      await assertAttribute(sortButton(page, 'Hot'), 'aria-pressed', 'true');
+      assert.equal(await isFocused(sortButton(page, 'Hot')), true, 'a used bar stays');
+    });
+  });
+
+  test('empty thread invites, and a closed one says so in the place of the form', {
+    skip: skipWithout({ E2E_TOKEN_SECRET: TOKEN_SECRET }),
+  }, async () => {
+    const subject = newSubject();
+    const shown = async (page) => [
+      await page.locator('form.composer').isVisible(),
+      await page.locator('.empty').isVisible(),
+      await page.locator('.note:visible').allTextContents(),
+    ];
+    await withPage(subject, {}, async (page) => {
+      assert.deepEqual(await shown(page), [true, true, []]);
+      await assertVisible(page.getByText('Be the first to comment.'), 'the invitation');
+    });
+    const body = { state: 'closed' };
+    const token = memberToken('900', 'A moderator', 'admin');
+    const path = `/v1/admin/subjects/${subjectPath(subject)}`;
+    assert.equal((await call('PUT', path, { body, token })).status, 200);
+    const list = `/v1/subjects/${subjectPath(subject)}/comments?sort=hot&limit=20`;
+    await callUntil(list, ({ data }) => data?.subject?.state === 'closed');
+    await withPage(subject, {}, async (page) => {
+      await assertVisible(page.getByText('Comments are closed here.'), 'closed');
+      assert.deepEqual(await shown(page), [false, false, ['Comments are closed here.']]);
     });
   });
 

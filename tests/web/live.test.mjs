@@ -20,7 +20,9 @@ import {
   comments,
   commentWith,
   listIsLoaded,
+  newText,
   openPage,
+  postOnPage,
   withPage,
 } from './support/page.mjs';
 
@@ -75,6 +77,31 @@ describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         { path, after: String(version), readyState: 2 },
         { path, after: String(version + 3), readyState: 1 },
       ]);
+    });
+  });
+
+  test('button for new comments counts the replies to the reader, and says so politely', async () => {
+    const subject = newSubject();
+    const token = await guestToken('Another');
+    await withLivePage(subject, {}, async (page) => {
+      const own = await postOnPage(page, newText('Mine'));
+      const id = await own.getAttribute('data-id');
+      const others = await postComment(subject, 'A root', token);
+      const reply = await postComment(subject, 'A reply', token, id);
+      const { y } = await own.boundingBox();
+      await sendEvent(page, 'comment', 98, eventData(others));
+      await sendEvent(page, 'comment', 99, eventData(reply));
+      const sentence = 'Show 2 new comments · 1 reply to you';
+      const button = page.getByRole('button', { name: sentence });
+      await assertVisible(button, 'the button');
+      await assertVisible(
+        page.locator('[aria-live="polite"]').filter({ hasText: sentence }),
+        'announced',
+      );
+      assert.equal((await own.boundingBox()).y, y, 'nothing has moved');
+      await button.click();
+      await assertVisible(own.page().locator('.replies').getByText('A reply'), 'the reply');
+      assert.equal(await page.locator('.fresh:visible').count(), 0);
     });
   });
 

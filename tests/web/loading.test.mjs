@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { guestToken, listWithRoots, newSubject, postComment } from './support/api.mjs';
 import { BASE, skipWithout } from './support/environment.mjs';
 import { withHostPage } from './support/host-page.mjs';
 import { comments, mainForm } from './support/page.mjs';
@@ -11,8 +12,8 @@ import { comments, mainForm } from './support/page.mjs';
 const MAX_FIRST_BYTES = 24_000;
 const SETTLE_MS = 1_000;
 
-const html = (lang, live) => `<title>A site</title>
-  <gailou-comments subject="article/hello" lang="${lang}" live="${live}"></gailou-comments>
+const html = (subject, lang, live) => `<title>A site</title>
+  <gailou-comments subject="${subject}" lang="${lang}" live="${live}"></gailou-comments>
   <script src="/gailou.js"></script>`;
 
 /** `gailou/chunk-ABC.js` → `gailou/chunk`; the first page of comments is `data`. */
@@ -23,11 +24,11 @@ function nameOf(url) {
 }
 
 /** Runs `steps` on a page that has settled; they get what was asked for since the last call. */
-async function withRequests({ lang = 'en', live = 'off' }, steps) {
+async function withRequests({ subject = 'article/hello', lang = 'en', live = 'off' }, steps) {
   await withHostPage({ html: '<title>A site</title>' }, async (page) => {
     let asked = [];
     page.on('request', (request) => asked.push(request.url()));
-    await page.setContent(html(lang, live));
+    await page.setContent(html(subject, lang, live));
     await comments(page).first().waitFor();
     await page.waitForTimeout(SETTLE_MS);
     const take = async () => {
@@ -42,7 +43,10 @@ async function withRequests({ lang = 'en', live = 'off' }, steps) {
 
 describe('loading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
   test(`first comment needs two files of less than ${MAX_FIRST_BYTES} bytes, and one request for the data`, async () => {
-    await withRequests({}, async (_page, take) => {
+    const subject = newSubject();
+    await postComment(subject, 'A comment in English', await guestToken());
+    await listWithRoots(subject, 1);
+    await withRequests({ subject }, async (_page, take) => {
       const urls = await take();
       assert.deepEqual(urls.map(nameOf).sort(), ['data', 'gailou.js', 'gailou/chunk']);
       let size = 0;
@@ -105,7 +109,7 @@ describe('loading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     const script = await (await fetch(`${BASE}/gailou.js`)).text();
     const older = script.replace(/gailou\/chunk-[A-Z0-9]{8}\.js/, 'gailou/chunk-AAAAAAAA.js');
     assert.notEqual(older, script);
-    const page = html('en', 'off').replace('/gailou.js', '/older.js');
+    const page = html('article/hello', 'en', 'off').replace('/gailou.js', '/older.js');
     await withHostPage({ html: page, scripts: { 'older.js': older } }, async (opened) => {
       await comments(opened).first().waitFor();
     });

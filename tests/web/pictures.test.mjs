@@ -92,6 +92,51 @@ describe('pictures', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
+  test('picture opens over the window, with its description and the others of its comment', async () => {
+    const text = newText('With two pictures');
+    await withPage(newSubject(), {}, async (page) => {
+      const form = mainForm(page);
+      await choose(page, form, [picture('one.png'), picture('two.png')]);
+      await form.getByLabel('Description of one.png').fill('A red pixel');
+      await form.getByLabel('Description of one.png').press('Enter');
+      const comment = await postOnPage(page, text);
+      await comment.scrollIntoViewIfNeeded();
+      const links = comment.locator('.media a');
+      assert.equal(await links.count(), 2);
+      // What a reader uses is loaded when the pointer comes in.
+      await comment.hover();
+      await page.waitForFunction(() =>
+        performance.getEntriesByType('resource').some(({ name }) => /\/used-parts-/.test(name)),
+      );
+      await page.waitForTimeout(200);
+      assert.equal(await comment.getByRole('link', { name: 'A red pixel' }).count(), 1);
+      assert.equal(await comment.getByRole('link', { name: 'Picture', exact: true }).count(), 1);
+      await links.first().focus();
+      await page.keyboard.press('Enter');
+      const lightbox = page.getByRole('dialog', { name: 'A red pixel' });
+      await assertVisible(lightbox.locator('figcaption'), 'the description');
+      assert.equal(
+        await lightbox.locator('img').getAttribute('src'),
+        await links.first().evaluate(({ href }) => href),
+      );
+      assert.deepEqual(await violations(page, 'gailou-comments'), []);
+      await page.keyboard.press('ArrowRight');
+      await assertVisible(page.getByRole('dialog', { name: 'Picture' }).getByText('2 / 2'), 'next');
+      await page.keyboard.press('ArrowRight');
+      await assertVisible(lightbox.getByText('1 / 2'), 'the first again');
+      await page.getByRole('button', { name: 'Previous picture' }).click();
+      await assertVisible(page.getByText('2 / 2'), 'by a button');
+      await page.keyboard.press('Escape');
+      await page.locator('.lightbox').waitFor({ state: 'detached' });
+      assert.equal(await isFocused(links.first()), true, 'the focus is back');
+      for (const close of ['img', 'button.close']) {
+        await links.nth(1).click();
+        await page.locator('.lightbox').locator(close).click();
+        await page.locator('.lightbox').waitFor({ state: 'detached' });
+      }
+    });
+  });
+
   test('dropped picture is uploaded, and what is no picture is refused', async () => {
     await withPage(newSubject(), {}, async (page) => {
       const form = mainForm(page);

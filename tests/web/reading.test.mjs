@@ -6,12 +6,14 @@ import {
   call,
   callUntil,
   guestToken,
+  listWithRoots,
   memberToken,
   newSubject,
   postComment,
   subjectPath,
 } from './support/api.mjs';
 import { BASE, demoLines, skipWithout, TOKEN_SECRET } from './support/environment.mjs';
+import { lowContrast } from './support/inspect.mjs';
 import {
   assertVisible,
   comments,
@@ -132,6 +134,34 @@ describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       const cacheModes = await page.evaluate(() => window.cacheModes.slice(0, 3));
       assert.deepEqual(cacheModes, ['default', 'default', 'reload'], 'past every cache');
     });
+  });
+
+  test('code has the colours of its language, readable in both themes, and the text it had', async () => {
+    const subject = newSubject();
+    const rust =
+      'fn main() {\n    // greets\n    let name: &str = "you";\n    println!("{name}", 12);\n}\n';
+    const guessed =
+      'def greet(name):\n    return f"Hello, {name}"\n\nclass House:\n    floors = None\n\nif __name__ == "__main__":\n    print(greet("you"))\n';
+    const plain = 'a <b> & c\n';
+    const blocks = [`rust\n${rust}`, `\n${guessed}`, `mermaid\n${plain}`];
+    const text = blocks.map((block) => `\`\`\`${block}\`\`\``).join('\n\n');
+    await postComment(subject, text, await guestToken());
+    await listWithRoots(subject, 1);
+    for (const colorScheme of ['light', 'dark']) {
+      await withPage(subject, { colorScheme }, async (page) => {
+        const shown = page.locator('.body pre > code');
+        await shown.nth(0).locator('.hljs-keyword').first().waitFor();
+        await shown.nth(1).locator('.hljs-keyword').first().waitFor();
+        assert.deepEqual(await shown.allTextContents(), [rust, guessed, plain]);
+        assert.equal(await shown.nth(2).locator('span').count(), 0, 'an unknown language');
+        const colors = await shown
+          .first()
+          .locator('span')
+          .evaluateAll((spans) => new Set(spans.map((span) => getComputedStyle(span).color)).size);
+        assert.ok(colors >= 4, `${colors} colours`);
+        assert.deepEqual(await page.evaluate(lowContrast), []);
+      });
+    }
   });
 
   test('switch of the page changes the language', async () => {

@@ -5,8 +5,15 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { memberToken, newSubject, postComment, subjectPath } from './support/api.mjs';
 import { newContext } from './support/browser.mjs';
-import { admin, newMember, until } from './support/console.mjs';
-import { BASE, skipWithout, TOKEN_SECRET, WAIT_MS } from './support/environment.mjs';
+import { admin, newMember, until, violations } from './support/console.mjs';
+import {
+  BASE,
+  DESKTOP,
+  NARROW,
+  skipWithout,
+  TOKEN_SECRET,
+  WAIT_MS,
+} from './support/environment.mjs';
 import { newText, sendForm } from './support/page.mjs';
 
 const WRITER = () => memberToken('920', 'Wendy');
@@ -201,5 +208,33 @@ describe('elements beside the comments', {
       await page.getByRole('link', { name: answer }).click();
       await page.waitForURL(`${url}#comment-${reply.id}`);
     });
+  });
+
+  test('demo page has every element, fits, and has no violation', async () => {
+    for (const [viewport, colorScheme] of [
+      [DESKTOP, 'light'],
+      [NARROW, 'dark'],
+    ]) {
+      const context = await newContext({ viewport, colorScheme });
+      const page = await context.newPage();
+      page.setDefaultTimeout(WAIT_MS);
+      await page.goto(`${BASE}/?lang=en`);
+      await page.locator('gailou-latest li').nth(5).waitFor();
+      const count = page.locator('gailou-count').first();
+      await until(
+        () => count.textContent(),
+        (text) => Number(text) > 20,
+      );
+      const bell = await page.locator('gailou-bell').evaluate((node) => Boolean(node.shadowRoot));
+      assert.equal(bell, true);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= viewport.width, `${wide}`);
+      const found = await violations(page);
+      assert.deepEqual(
+        found.filter((fault) => !fault.includes('Skip to the comments')),
+        [],
+      );
+      await context.close();
+    }
   });
 });

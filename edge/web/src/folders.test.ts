@@ -15,6 +15,7 @@ const FOLDERS = [
   'text', // the sentences for the reader, in English and Chinese
   'languages', // the sentences in every other language, a file each
   'model', // what a thread knows without a document: comments, the reader, recent acts
+  'body', // what is in the text of a comment: names, languages, code
   'account', // signing in, and what is the reader's own: name, mails, notifications, data
   'composer', // the forms that a reader writes in
   'comment', // one comment on the page, with everything that opens under it

@@ -40,6 +40,24 @@ export function structureFaults() {
   };
 }
 
+/** The controls of the element that are lower than `least` or narrower than 24 px; behind an open window none is used. */
+export function smallControls(node, least) {
+  const root = node.shadowRoot;
+  const place = root.querySelector('dialog[open]') ?? root;
+  const all = place.querySelectorAll(
+    'button, input, select, textarea, .head a, .answer a, .media a, .found a, .profile li, ' +
+      '[role="menuitem"], [role="option"]',
+  );
+  return [...all].flatMap((control) => {
+    const target = control.matches('[type="radio"]') ? control.closest('label') : control;
+    const { width, height } = target.getBoundingClientRect();
+    const isSmall = height < least - 0.5 || width < 23.5;
+    return isSmall && target.checkVisibility()
+      ? [`${Math.round(width)}×${Math.round(height)} ${control.outerHTML.slice(0, 90)}`]
+      : [];
+  });
+}
+
 /** Visible texts whose contrast is below 4.5:1, or below 3:1 from 24 px on. */
 export function lowContrast() {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });

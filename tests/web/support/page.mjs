@@ -6,15 +6,16 @@ import { newContext } from './browser.mjs';
 import { BASE, WAIT_MS } from './environment.mjs';
 
 /**
- * Opens the demo page for a subject, with `lang`, `hash` and `query` in its address. `page.problems` collects
- * the errors of its scripts.
+ * Opens the demo page for a subject, without the elements beside the thread, and with `lang`, `hash` and `query` in its
+ * address. `page.problems` collects the errors of its scripts.
  */
 export async function openPage(context, subject, { lang = 'en', hash = '', query = '' } = {}) {
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_MS);
   page.problems = [];
   page.on('pageerror', (error) => page.problems.push(error.message));
-  await page.goto(`${BASE}/?subject=${encodeURIComponent(subject)}&lang=${lang}${query}${hash}`);
+  const address = `${BASE}/?subject=${encodeURIComponent(subject)}&lang=${lang}&aside=off`;
+  await page.goto(address + query + hash);
   return page;
 }
 

@@ -2,10 +2,11 @@
 
 import { listNotifications } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
-import { BELL_PATH, h, icon } from '../dom/html.ts';
+import { h, icon } from '../dom/html.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { jitter, type Timer } from '../util/time.ts';
 
+const BELL_PATH = 'M6 16.5V11a6 6 0 0 1 12 0v5.5l1.5 2h-15zM10 21h4';
 /** How often an open page asks. */
 const POLL_MS = 120_000;
 

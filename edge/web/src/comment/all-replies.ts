@@ -3,6 +3,7 @@
  * all of these can be folded away again.
  */
 
+import '../text/later.ts';
 import { type ListPage, ListPager } from '../api/pager.ts';
 import { h } from '../dom/html.ts';
 import { composerText } from '../text/composer.ts';

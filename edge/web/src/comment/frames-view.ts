@@ -4,6 +4,7 @@ import '../text/later.ts';
 import { fetchAncestors, fetchComment } from '../api/place-calls.ts';
 import { type Frame, type FrameRow, framesOf, isGap, rowsOf } from '../building/frames.ts';
 import { h } from '../dom/html.ts';
+import { keepTabStop } from '../dom/tab-stop.ts';
 import type { QuotedComment } from '../model/shown-comment.ts';
 import css from '../style/building.css';
 import { addStyles } from '../style/style-sheet.ts';
@@ -41,18 +42,20 @@ export class FramesView {
     const find = (id: string) => this.#thread.comments.floorOf(id);
     const frame = framesOf(rowsOf(this.#chain, find, this.#openedFloors));
     this.node.replaceChildren(...(frame ? [this.#draw(frame, 1)] : []));
+    keepTabStop(this.node);
   }
 
   /** Shows what is new about a floor, if it is drawn. */
   updateFloor(id: string): void {
     const floor = this.#thread.comments.floorOf(id);
     if (floor) this.#floors.get(id)?.update(floor);
+    keepTabStop(this.node);
   }
 
   #draw(frame: Frame<QuotedComment>, depth: number): HTMLElement {
     const node = h(
       'div',
-      { class: 'fr', role: 'none' },
+      { class: 'fr', part: 'frame', role: 'none' },
       frame.inside && this.#draw(frame.inside, depth + 1),
       ...frame.rows.map((row) => this.#drawRow(row)),
     );

@@ -52,19 +52,21 @@ export function timeLink(
   );
 }
 
+/** Code, or letters that say which language they are of, or nearly. */
+const HAS_DETAILS = /<pre|[\u0400-\u07ff\u3040-\ud7af]/;
+
 /** The text and the pictures of a comment; a sentence in the place of a deleted one. `server` has the pictures. */
 export function bodyOf(comment: QuotedComment, locale: Locale, server: string): HTMLDivElement {
   if (isTombstone(comment)) return h('div', { class: 'body gone' }, locale.text.deleted);
   if (!comment.html) return h('div', { class: 'body plain', dir: 'auto' }, comment.content);
   const body = h('div', { class: 'body', dir: 'auto' });
   body.append(safeHtml(comment.html));
-  const { mentions = [] } = comment;
-  if (mentions.length > 0) {
-    import('./mentions.ts').then(({ markMentions }) => markMentions(body, mentions)).catch(() => 0);
+  if (comment.mentions?.length || HAS_DETAILS.test(comment.html)) {
+    import('../body/enrich.ts').then(({ enrich }) => enrich(body, comment, locale)).catch(() => 0);
   }
   if (comment.media.length > 0) {
     body.append(
-      h('div', { class: 'media' }, ...comment.media.map((item) => picture(item, server))),
+      h('div', { class: 'media' }, ...comment.media.map((item) => picture(item, locale, server))),
     );
   }
   return body;
@@ -73,8 +75,12 @@ export function bodyOf(comment: QuotedComment, locale: Locale, server: string): 
 /** The longer side of a picture in a comment, in CSS pixels. */
 const MAX_PICTURE_SIDE = 320;
 
-/** A picture that keeps its place while it is on its way, and loses it when it is gone. */
-function picture({ url, alt, width, height }: Media, server: string): HTMLImageElement | null {
+/** A picture that keeps its place while it is on its way, and loses it when it is gone; it links to its full size. */
+function picture(
+  { url, alt, width, height }: Media,
+  { text }: Locale,
+  server: string,
+): HTMLElement | null {
   const address = safeUrl(url, undefined, `${server}/`);
   if (!address) return null;
   const scale = Math.min(1, MAX_PICTURE_SIDE / Math.max(width, height));
@@ -85,7 +91,12 @@ function picture({ url, alt, width, height }: Media, server: string): HTMLImageE
     loading: 'lazy',
     referrerpolicy: 'no-referrer',
   });
-  image.addEventListener('error', () => image.remove());
+  const link = h(
+    'a',
+    { href: address, target: '_blank', rel: 'noreferrer', 'aria-label': alt ? null : text.picture },
+    image,
+  );
+  image.addEventListener('error', () => link.remove());
   image.src = address;
-  return image;
+  return link;
 }

@@ -1,6 +1,7 @@
 /** One floor of a building: who, what, and on a press a bar to like it, to answer it, or to copy its link. */
 
 import { h } from '../dom/html.ts';
+import { keepTabStop } from '../dom/tab-stop.ts';
 import {
   authorNameOf,
   isTombstone,
@@ -15,7 +16,7 @@ import { bodyOf } from './parts.ts';
 import { canShare, copyLink, shareLink } from './share.ts';
 
 export class QuotedFloorView {
-  readonly node = h('div', { class: 'fl', role: 'listitem' });
+  readonly node = h('div', { class: 'fl', part: 'quote', role: 'listitem' });
   readonly #thread: CommentHost;
   /** The ids from the root to the floor. */
   readonly #path: string[];
@@ -47,6 +48,7 @@ export class QuotedFloorView {
     this.#number = h('button', {
       type: 'button',
       class: 'number',
+      part: 'floor',
       'aria-expanded': 'false',
       on: { click: () => this.#toggle() },
     });
@@ -120,11 +122,12 @@ export class QuotedFloorView {
     share.hidden = !canShare;
     reply.hidden = !isOpen;
     this.#slot.replaceChildren(
-      h('div', { class: 'floor-actions' }, this.#like, reply, copy, share),
+      h('div', { class: 'floor-actions', part: 'actions' }, this.#like, reply, copy, share),
       message,
       slot,
     );
     this.#number.setAttribute('aria-expanded', 'true');
+    keepTabStop(this.node);
     this.#renderLike();
     // What the reader did to it is known of the comments in the lists alone.
     reader.loadOverlay([this.#floor.id]).then(() => this.#renderLike());
@@ -134,6 +137,7 @@ export class QuotedFloorView {
     this.#slot.replaceChildren();
     this.#like = null;
     this.#number.setAttribute('aria-expanded', 'false');
+    keepTabStop(this.node);
   }
 
   get #reaction() {

@@ -1,6 +1,7 @@
 /** The window with emoji under the toolbar: a search, and a grid that the arrow keys go through. */
 
-import { closeOnEscape, h, uniqueId } from '../dom/html.ts';
+import { closeOnEscape } from '../dom/escape.ts';
+import { h, uniqueId } from '../dom/html.ts';
 import { safeUrl } from '../dom/safe-url.ts';
 import css from '../style/emoji.css';
 import { addStyles } from '../style/style-sheet.ts';

@@ -73,7 +73,10 @@ export class WriteTabs {
       return;
     }
     this.panel.setAttribute('aria-busy', 'true');
-    const shown = await this.#host.preview(content).then(bodyOf, (problem) => this.#error(problem));
+    const shown = await this.#host.preview(content).then(
+      (html) => bodyOf(html, content, this.#host.locale),
+      (problem) => this.#error(problem),
+    );
     if (asked !== this.#asked) return;
     this.panel.replaceChildren(shown);
     this.panel.removeAttribute('aria-busy');
@@ -113,9 +116,12 @@ export class WriteTabs {
 }
 
 /** As a comment shows it. */
-function bodyOf(html: string): HTMLElement {
+function bodyOf(html: string, content: string, locale: Locale): HTMLElement {
   const body = h('div', { class: 'body', dir: 'auto' });
   body.append(safeHtml(html));
+  import('../body/enrich.ts')
+    .then(({ enrich }) => enrich(body, { content }, locale))
+    .catch(() => 0);
   return body;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The demo page: picks the subject from `?subject=`, the language and the theme, and mounts the
  * element. Any subject is accepted, so a thread can be tried without HTML written for it. No token is:
- * a link must not sign its reader in as another member.
+ * a link must not sign its reader in as another member. With `?aside=off` the thread is the only element of the page.
  */
 
 type Language = 'en' | 'zh';
@@ -10,6 +10,8 @@ type Theme = 'light' | 'dark';
 const query = new URLSearchParams(location.search);
 const subject = query.get('subject') || 'article/hello';
 const comments = document.createElement('gailou-comments');
+const bell = document.createElement('gailou-bell');
+const latest = document.createElement('gailou-latest');
 const languageButton = elementById('language');
 const themeButton = elementById('theme');
 const choice = { language: startLanguage(), theme: startTheme() };
@@ -70,8 +72,10 @@ function showChoice(): void {
   root.lang = isChinese ? 'zh-CN' : 'en';
   root.dataset.lang = language;
   root.dataset.theme = theme;
-  comments.setAttribute('lang', commentLanguage ?? language);
-  comments.setAttribute('theme', theme);
+  for (const element of [comments, bell, latest]) {
+    element.setAttribute('lang', commentLanguage ?? language);
+    element.setAttribute('theme', theme);
+  }
   languageButton.textContent = isChinese ? 'English' : '中文';
   languageButton.lang = isChinese ? 'en' : 'zh-CN';
   if (theme === 'dark') themeButton.textContent = isChinese ? '浅色' : 'Light';
@@ -86,6 +90,20 @@ function markCurrentSubject(): void {
   elementById('subject-name').textContent = subject;
 }
 
+/** The number of comments of each thread, the newest ones of all, and the reader's notifications. */
+function showAside(): void {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>('.subjects a')) {
+    const count = document.createElement('gailou-count');
+    count.setAttribute('subject', new URL(link.href).searchParams.get('subject') ?? '');
+    link.querySelector('b')?.append(' ', count);
+  }
+  elementById('toggles').prepend(bell);
+  latest.setAttribute('limit', '6');
+  const aside = elementById('latest');
+  aside.append(latest);
+  aside.hidden = false;
+}
+
 languageButton.addEventListener('click', () =>
   chooseLanguage(choice.language === 'zh' ? 'en' : 'zh'),
 );
@@ -98,3 +116,4 @@ const sort = query.get('sort');
 if (sort) comments.setAttribute('sort', sort);
 showChoice();
 elementById('comments').append(comments);
+if (query.get('aside') !== 'off') showAside();

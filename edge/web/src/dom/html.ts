@@ -24,9 +24,9 @@ const PART_NAMES: Readonly<Record<string, string>> = {
   body: 'body',
   actions: 'actions',
   floor: 'floor',
-  frame: 'frame',
   badge: 'seal',
   note: 'notice',
+  state: 'notice',
 };
 
 /**
@@ -69,8 +69,6 @@ export const THUMB_PATH =
 
 export const SEARCH_PATH = 'M16 16l5 5M10.5 18a7.5 7.5 0 1 1 0-15 7.5 7.5 0 0 1 0 15z';
 
-export const BELL_PATH = 'M6 16.5V11a6 6 0 0 1 12 0v5.5l1.5 2h-15zM10 21h4';
-
 /** A decorative icon of one SVG path in a box of 24 by 24. */
 export function icon(path: string): SVGSVGElement {
   const svg = document.createElementNS(SVG, 'svg');
@@ -88,13 +86,4 @@ let lastId = 0;
 export function uniqueId(prefix: string): string {
   lastId += 1;
   return `${prefix}-${lastId}`;
-}
-
-/** Calls `close` on Esc, but not while an input method is composing. */
-export function closeOnEscape(node: HTMLElement, close: () => void): void {
-  node.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape' || event.isComposing) return;
-    event.stopPropagation();
-    close();
-  });
 }

@@ -91,6 +91,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `النتيجة غير معروفة؛ إعادة المحاولة آمنة. ستُعاد المحاولة بعد ${inSeconds(seconds)} (${count(attempt)} من ${count(most)})…`,
     addPicture: 'إضافة صورة',
+    picture: 'صورة',
+    previousPicture: 'الصورة السابقة',
+    nextPicture: 'الصورة التالية',
     uploading: (name) => `جارٍ رفع ${isolate(name)}`,
     removePicture: (name) => `إزالة ${isolate(name)}`,
     tooManyPictures: (most) =>
@@ -231,6 +234,7 @@ export const language: LoadedLanguage = {
         many: 'عرض # تعليقًا جديدًا',
         other: 'عرض # تعليق جديد',
       }),
+    repliesToYou: (n) => `ردود عليك: ${count(n)}`,
     reload: 'تغيّرت التعليقات. أعد عرضها',
     now: 'الآن',
     contentRejected: (categories) =>

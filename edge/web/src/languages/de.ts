@@ -59,6 +59,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `Ergebnis unbekannt; ein neuer Versuch ist sicher. Nächster Versuch in ${count(seconds)} s (${count(attempt)} von ${count(most)}) …`,
     addPicture: 'Bild hinzufügen',
+    picture: 'Bild',
+    previousPicture: 'Vorheriges Bild',
+    nextPicture: 'Nächstes Bild',
     uploading: (name) => `${name} wird hochgeladen`,
     removePicture: (name) => `${name} entfernen`,
     tooManyPictures: (most) => `Ein Kommentar darf höchstens ${count(most)} Bilder haben.`,
@@ -136,6 +139,7 @@ export const language: LoadedLanguage = {
     linkGone: 'Der verlinkte Kommentar wurde nicht gefunden.',
     newComments: (n) =>
       plural(n, { one: '# neuen Kommentar anzeigen', other: '# neue Kommentare anzeigen' }),
+    repliesToYou: (n) => plural(n, { one: '# Antwort an dich', other: '# Antworten an dich' }),
     reload: 'Die Kommentare haben sich geändert. Neu anzeigen',
     now: 'gerade eben',
     contentRejected: (categories) =>

@@ -62,6 +62,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `Resultado desconocido; reintentar es seguro. Nuevo intento en ${count(seconds)} s (${count(attempt)} de ${count(most)})…`,
     addPicture: 'Añadir una imagen',
+    picture: 'Imagen',
+    previousPicture: 'Imagen anterior',
+    nextPicture: 'Imagen siguiente',
     uploading: (name) => `Subiendo ${name}`,
     removePicture: (name) => `Quitar ${name}`,
     tooManyPictures: (most) => `Un comentario puede tener como máximo ${count(most)} imágenes.`,
@@ -162,6 +165,7 @@ export const language: LoadedLanguage = {
         many: 'Mostrar # de comentarios nuevos',
         other: 'Mostrar # comentarios nuevos',
       }),
+    repliesToYou: (n) => `Respuestas para ti: ${count(n)}`,
     reload: 'Los comentarios han cambiado. Volver a mostrarlos',
     now: 'ahora mismo',
     contentRejected: (categories) =>

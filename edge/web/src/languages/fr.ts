@@ -65,6 +65,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `Résultat inconnu ; réessayer est sans risque. Nouvel essai dans ${count(seconds)} s (${count(attempt)} sur ${count(most)})…`,
     addPicture: 'Ajouter une image',
+    picture: 'Image',
+    previousPicture: 'Image précédente',
+    nextPicture: 'Image suivante',
     uploading: (name) => `Envoi de ${name}`,
     removePicture: (name) => `Retirer ${name}`,
     tooManyPictures: (most) => `Un commentaire peut avoir ${count(most)} images au plus.`,
@@ -164,6 +167,12 @@ export const language: LoadedLanguage = {
         one: 'Afficher # nouveau commentaire',
         many: 'Afficher # de nouveaux commentaires',
         other: 'Afficher # nouveaux commentaires',
+      }),
+    repliesToYou: (n) =>
+      plural(n, {
+        one: '# réponse pour vous',
+        many: '# de réponses pour vous',
+        other: '# réponses pour vous',
       }),
     reload: 'Les commentaires ont changé. Les afficher à nouveau',
     now: 'à l’instant',

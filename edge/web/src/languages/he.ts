@@ -65,6 +65,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `התוצאה אינה ידועה; ניסיון חוזר בטוח. ניסיון נוסף בעוד ${secondsOf(seconds)} (${count(attempt)} מתוך ${count(most)})…`,
     addPicture: 'הוספת תמונה',
+    picture: 'תמונה',
+    previousPicture: 'התמונה הקודמת',
+    nextPicture: 'התמונה הבאה',
     uploading: (name) => `העלאת ${isolate(name)}`,
     removePicture: (name) => `הסרת ${isolate(name)}`,
     tooManyPictures: (most) => `תגובה יכולה להכיל ${count(most)} תמונות לכל היותר.`,
@@ -157,6 +160,7 @@ export const language: LoadedLanguage = {
         two: 'הצגת 2 תגובות חדשות',
         other: 'הצגת # תגובות חדשות',
       }),
+    repliesToYou: (n) => `מענים אליך: ${count(n)}`,
     reload: 'התגובות השתנו. הצגה מחדש',
     now: 'ממש עכשיו',
     contentRejected: (categories) =>

@@ -54,6 +54,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `結果は不明ですが、再送信しても二重に投稿されることはありません。${count(seconds)}秒後に再試行します（${count(attempt)}/${count(most)}回目）…`,
     addPicture: '画像を追加',
+    picture: '画像',
+    previousPicture: '前の画像',
+    nextPicture: '次の画像',
     uploading: (name) => `${name}をアップロード中`,
     removePicture: (name) => `${name}を削除`,
     tooManyPictures: (most) => `1件のコメントに付けられる画像は${count(most)}枚までです。`,
@@ -113,6 +116,7 @@ export const language: LoadedLanguage = {
     linked: 'リンク先のコメント',
     linkGone: 'リンク先のコメントが見つかりませんでした。',
     newComments: (n) => `新しいコメント${count(n)}件を表示`,
+    repliesToYou: (n) => `あなたへの返信${count(n)}件`,
     reload: 'コメントが更新されました。再表示する',
     now: 'たった今',
     contentRejected: (categories) =>

@@ -54,6 +54,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `결과를 알 수 없지만 다시 보내도 안전합니다. ${count(seconds)}초 후 다시 시도합니다(${count(attempt)}/${count(most)})…`,
     addPicture: '사진 추가',
+    picture: '사진',
+    previousPicture: '이전 사진',
+    nextPicture: '다음 사진',
     uploading: (name) => `${name} 올리는 중`,
     removePicture: (name) => `${name} 삭제`,
     tooManyPictures: (most) => `댓글 하나에 사진은 ${count(most)}장까지 넣을 수 있습니다.`,
@@ -115,6 +118,7 @@ export const language: LoadedLanguage = {
     linked: '링크된 댓글',
     linkGone: '링크된 댓글을 찾을 수 없습니다.',
     newComments: (n) => `새 댓글 ${count(n)}개 보기`,
+    repliesToYou: (n) => `내게 온 답글 ${count(n)}개`,
     reload: '댓글이 바뀌었습니다. 새로 보기',
     now: '방금 전',
     contentRejected: (categories) =>

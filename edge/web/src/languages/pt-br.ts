@@ -65,6 +65,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `Resultado desconhecido; tentar de novo é seguro. Nova tentativa em ${count(seconds)} s (${count(attempt)} de ${count(most)})…`,
     addPicture: 'Adicionar uma imagem',
+    picture: 'Imagem',
+    previousPicture: 'Imagem anterior',
+    nextPicture: 'Próxima imagem',
     uploading: (name) => `Enviando ${name}`,
     removePicture: (name) => `Remover ${name}`,
     tooManyPictures: (most) => `Um comentário pode ter no máximo ${count(most)} imagens.`,
@@ -165,6 +168,7 @@ export const language: LoadedLanguage = {
         many: 'Mostrar # de novos comentários',
         other: 'Mostrar # novos comentários',
       }),
+    repliesToYou: (n) => `Respostas para você: ${count(n)}`,
     reload: 'Os comentários mudaram. Mostrar de novo',
     now: 'agora mesmo',
     contentRejected: (categories) =>

@@ -73,6 +73,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `Результат неизвестен; повтор безопасен. Повтор через ${count(seconds)} с (${count(attempt)} из ${count(most)})…`,
     addPicture: 'Добавить изображение',
+    picture: 'Изображение',
+    previousPicture: 'Предыдущее изображение',
+    nextPicture: 'Следующее изображение',
     uploading: (name) => `Загружается ${name}`,
     removePicture: (name) => `Убрать ${name}`,
     tooManyPictures: (most) =>
@@ -128,20 +131,8 @@ export const language: LoadedLanguage = {
         other: 'Показать все # ответа',
       }),
     moreReplies: 'Показать ещё ответы',
-    repliesLoaded: (n) =>
-      plural(n, {
-        one: 'Показан ещё # ответ.',
-        few: 'Показаны ещё # ответа.',
-        many: 'Показано ещё # ответов.',
-        other: 'Показано ещё # ответа.',
-      }),
-    commentsLoaded: (n) =>
-      plural(n, {
-        one: 'Показан ещё # комментарий.',
-        few: 'Показаны ещё # комментария.',
-        many: 'Показано ещё # комментариев.',
-        other: 'Показано ещё # комментария.',
-      }),
+    repliesLoaded: (n) => `Показано ещё ответов: ${count(n)}.`,
+    commentsLoaded: (n) => `Показано ещё комментариев: ${count(n)}.`,
     build: 'Ответить',
     showFloors: (n) =>
       plural(n, { one: '# этаж', few: '# этажа', many: '# этажей', other: '# этажа' }),
@@ -161,13 +152,7 @@ export const language: LoadedLanguage = {
             many: 'ещё # этажей · показать весь дом',
             other: 'ещё # этажа · показать весь дом',
           }),
-    floorsShown: (n) =>
-      plural(n, {
-        one: 'Показан ещё # этаж.',
-        few: 'Показано ещё # этажа.',
-        many: 'Показано ещё # этажей.',
-        other: 'Показано ещё # этажа.',
-      }),
+    floorsShown: (n) => `Показано ещё этажей: ${count(n)}.`,
     actOnFloor: (n, name) => `этаж ${count(n)}, ${name}: нравится, ответить, скопировать ссылку`,
     copyLink: 'Скопировать ссылку',
     linkCopied: 'Ссылка скопирована',
@@ -181,13 +166,8 @@ export const language: LoadedLanguage = {
     merged: 'Всё, что вы писали и отмечали здесь как гость, теперь ваше.',
     linked: 'Комментарий по ссылке',
     linkGone: 'Комментарий по ссылке не найден.',
-    newComments: (n) =>
-      plural(n, {
-        one: 'Показать # новый комментарий',
-        few: 'Показать # новых комментария',
-        many: 'Показать # новых комментариев',
-        other: 'Показать # нового комментария',
-      }),
+    newComments: (n) => `Показать новые комментарии: ${count(n)}`,
+    repliesToYou: (n) => `Ответов вам: ${count(n)}`,
     reload: 'Комментарии изменились. Показать заново',
     now: 'только что',
     contentRejected: (categories) =>

@@ -54,6 +54,9 @@ export const language: LoadedLanguage = {
     retrying: (seconds, attempt, most) =>
       `結果未知，重試是安全的。${count(seconds)} 秒後再試（第 ${count(attempt)}/${count(most)} 次）…`,
     addPicture: '新增圖片',
+    picture: '圖片',
+    previousPicture: '上一張圖片',
+    nextPicture: '下一張圖片',
     uploading: (name) => `正在上傳 ${name}`,
     removePicture: (name) => `移除 ${name}`,
     tooManyPictures: (most) => `每則留言最多 ${count(most)} 張圖片。`,
@@ -115,6 +118,7 @@ export const language: LoadedLanguage = {
     linked: '連結指向的留言',
     linkGone: '找不到連結指向的留言。',
     newComments: (n) => `查看 ${count(n)} 則新留言`,
+    repliesToYou: (n) => `${count(n)} 則回覆了您`,
     reload: '留言已更新，點此重新載入',
     now: '剛剛',
     contentRejected: (categories) =>

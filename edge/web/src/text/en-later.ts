@@ -25,9 +25,12 @@ export const enLater = {
   needText: 'Write something first.',
   needName: 'Please enter a name first.',
   tooLong: (most: number) => `A comment can have at most ${count(most)} characters.`,
+  sending: 'Sending…',
   retrying: (seconds: number, attempt: number, most: number) =>
     `Outcome unknown; retrying is safe. Trying again in ${seconds} s (${attempt} of ${most})…`,
   addPicture: 'Add a picture',
+  previousPicture: 'Previous picture',
+  nextPicture: 'Next picture',
   uploading: (name: string) => `Uploading ${name}`,
   removePicture: (name: string) => `Remove ${name}`,
   tooManyPictures: (most: number) => `A comment can have at most ${most} pictures.`,
@@ -51,6 +54,9 @@ export const enLater = {
           one: '# more floor · show the whole building',
           other: '# more floors · show the whole building',
         }),
+  moreReplies: 'Show more replies',
+  repliesLoaded: (n: number) =>
+    plural(n, { one: '# more reply shown.', other: '# more replies shown.' }),
   floorsShown: (n: number) =>
     plural(n, { one: '# more floor shown.', other: '# more floors shown.' }),
   actOnFloor: (n: number, name: string) => `floor ${count(n)}, by ${name}: like, reply, copy link`,
@@ -63,6 +69,8 @@ export const enLater = {
   linkGone: 'The linked comment could not be found.',
   newComments: (n: number) =>
     plural(n, { one: 'Show # new comment', other: 'Show # new comments' }),
+  /** Of the new comments. */
+  repliesToYou: (n: number) => plural(n, { one: '# reply to you', other: '# replies to you' }),
   reload: 'The comments have changed. Show them anew',
   contentRejected: (categories: string) =>
     'Your comment contains words that are not allowed here' +

@@ -33,7 +33,6 @@ const first = {
   writeReply: (name: string) => `Reply to ${name}`,
   placeholder: 'Join the discussion…',
   reply: 'Reply',
-  sending: 'Sending…',
   retryIn: (seconds: number) => `Please try again in ${seconds} s.`,
   review: 'Awaiting review · only you can see this',
   rejected: 'Not published · only you can see this',
@@ -48,6 +47,8 @@ const first = {
   anonymous: 'Guest',
   like: 'Like',
   dislike: 'Dislike',
+  /** The name of a picture that has no description. */
+  picture: 'Picture',
   edit: 'Edit',
   delete: 'Delete',
   replyingTo: 'replying to',
@@ -63,9 +64,6 @@ const first = {
   featured: 'Featured',
   edited: 'edited',
   showReplies: (n: number) => plural(n, { one: 'Show all # reply', other: 'Show all # replies' }),
-  moreReplies: 'Show more replies',
-  repliesLoaded: (n: number) =>
-    plural(n, { one: '# more reply shown.', other: '# more replies shown.' }),
   commentsLoaded: (n: number) =>
     plural(n, { one: '# more comment shown.', other: '# more comments shown.' }),
   /** To lay a floor on a building. */

@@ -51,6 +51,9 @@ export const zh: Strings = {
   retrying: (seconds: number, attempt: number, most: number) =>
     `结果未知，重试是安全的。${seconds} 秒后再试（第 ${attempt}/${most} 次）…`,
   addPicture: '添加图片',
+  picture: '图片',
+  previousPicture: '上一张图片',
+  nextPicture: '下一张图片',
   uploading: (name) => `正在上传 ${name}`,
   removePicture: (name) => `移除 ${name}`,
   tooManyPictures: (most) => `每条评论最多 ${most} 张图片。`,
@@ -110,6 +113,7 @@ export const zh: Strings = {
   close: '关闭',
   linkGone: '找不到链接指向的评论。',
   newComments: (n: number) => `查看 ${n} 条新评论`,
+  repliesToYou: (n: number) => `${n} 条回复了您`,
   reload: '评论已更新，点此重新加载',
   now: '刚刚',
   contentRejected: (categories: string) =>

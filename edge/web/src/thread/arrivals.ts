@@ -6,6 +6,8 @@
 import { fetchComment } from '../api/place-calls.ts';
 import type { Comment } from '../api/wire.ts';
 import { isTombstone, tombstoneOf } from '../model/shown-comment.ts';
+import css from '../style/arrivals.css';
+import { addStyles } from '../style/style-sheet.ts';
 import { jitter, type Timer } from '../util/time.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
@@ -14,6 +16,8 @@ import type { ReaderState } from './reader-state.ts';
 const MAX_ARRIVED = 20;
 /** After this time the caches have what was missed. Jitter spreads the requests of the readers. */
 const CACHE_CATCH_UP_MS = 5_000;
+
+addStyles(css);
 
 export interface ArrivalsHost extends ThreadPartHost {
   readonly reader: ReaderState;
@@ -28,7 +32,8 @@ interface ReloadableList {
 
 export class Arrivals {
   readonly #thread: ArrivalsHost;
-  readonly #arrived = new Set<string>();
+  /** Whether each of them answers the reader. */
+  readonly #arrived = new Map<string, boolean>();
   /** Events were missed, and the reader decides when the list is loaded anew. */
   #isBehind = false;
   #reloadTimer: Timer | undefined;
@@ -42,16 +47,30 @@ export class Arrivals {
   }
 
   /** A comment is new, or its text has changed. */
-  onComment(id: string): void {
-    const { comments, frame, recent, text } = this.#thread;
+  onComment(id: string, parentId?: string | null): void {
+    const { comments, frame, recent } = this.#thread;
     recent.forgetRemoval(id);
     if (comments.floorOf(id)) {
       this.#refresh(id);
       return;
     }
-    this.#arrived.add(id);
+    this.#arrived.set(id, this.#isByReader(parentId));
     this.showCount();
-    frame.announce(text.newComments(this.#arrived.size));
+    frame.announce(this.#sentence());
+  }
+
+  /** Known of the comments on the page alone. */
+  #isByReader(id: string | null | undefined): boolean {
+    const reader = this.#thread.identity.member?.id;
+    const author = id && this.#thread.comments.floorOf(id)?.author?.id;
+    return Boolean(reader) && author === reader;
+  }
+
+  #sentence(): string {
+    const { text } = this.#thread;
+    const sentence = text.newComments(this.#arrived.size);
+    const answers = [...this.#arrived.values()].filter(Boolean).length;
+    return answers > 0 ? `${sentence} · ${text.repliesToYou(answers)}` : sentence;
   }
 
   /** Cached lists may show the comment for a moment more, so its removal is remembered. */
@@ -93,15 +112,14 @@ export class Arrivals {
 
   showCount(): void {
     const { frame, text } = this.#thread;
-    const count = this.#arrived.size;
-    frame.arrivedButton.hidden = !(count || this.#isBehind);
-    frame.arrivedButton.textContent = this.#isBehind ? text.reload : text.newComments(count);
+    frame.arrivedButton.hidden = this.#arrived.size === 0 && !this.#isBehind;
+    frame.arrivedButton.textContent = this.#isBehind ? text.reload : this.#sentence();
   }
 
   /** Puts the new comments on top of the list, or loads the list anew when there are too many. */
   async show(): Promise<void> {
     const { comments, reader, roots } = this.#thread;
-    const ids = [...this.#arrived];
+    const ids = [...this.#arrived.keys()];
     this.#arrived.clear();
     if (this.#isBehind || ids.length > MAX_ARRIVED) {
       roots.loadFirst({ pastCaches: true });

@@ -88,12 +88,12 @@ export class ThreadFrame {
       this.#staleNote,
       this.notice,
       parts.composer,
-      this.arrivedButton,
       this.linkedPanel,
       this.list,
       this.empty,
       this.#skeleton,
       this.foot,
+      this.arrivedButton,
       this.#announcer,
     );
     this.section.style.fontFamily = locale.fonts;

@@ -24,6 +24,7 @@ interface LoadedList {
 
 interface EventData {
   id?: string;
+  parent?: string | null;
   comments?: number;
 }
 
@@ -64,7 +65,7 @@ export class LiveStream {
   #open(): void {
     const { api, arrivals, subject } = this.#thread;
     const stream = new EventSource(eventsUrl(api, subject, this.#version));
-    this.#listen(stream, 'comment', ({ id }) => id && arrivals.onComment(id));
+    this.#listen(stream, 'comment', ({ id, parent }) => id && arrivals.onComment(id, parent));
     this.#listen(stream, 'counts', ({ comments }) => {
       if (typeof comments === 'number') this.#thread.setCount(comments);
     });

@@ -3,7 +3,8 @@
 import '../text/later.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { type FoundComment, type FoundPage, searchThread } from '../api/search.ts';
-import { closeOnEscape, h } from '../dom/html.ts';
+import { closeOnEscape } from '../dom/escape.ts';
+import { h } from '../dom/html.ts';
 import { safeHtml } from '../dom/safe-html.ts';
 import { authorNameOf } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';

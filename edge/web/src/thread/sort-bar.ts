@@ -5,6 +5,7 @@ import type { Sort } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import type { Strings } from '../text/en.ts';
 
+const MIN_SORTED_COMMENTS = 5;
 const BUTTON_SORTS = ALL_SORTS.slice(0, 4);
 const MENU_SORTS = ALL_SORTS.slice(4);
 
@@ -43,6 +44,12 @@ export class SortBar {
     const sort = sortOf(this.#menu.value);
     this.show(this.#shown);
     choose(sort);
+  }
+
+  /** A few comments need no order, unless the reader has chosen one. */
+  hideFor(count: number): void {
+    const isUsual = this.#shown === ALL_SORTS[0] && !this.node.matches(':focus-within');
+    this.node.hidden = isUsual && count < MIN_SORTED_COMMENTS;
   }
 
   show(sort: Sort): void {

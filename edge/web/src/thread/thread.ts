@@ -263,7 +263,11 @@ export class CommentThread {
   /** Null keeps what is known. */
   applySubject(subject: Subject | null): void {
     this.#info = subject ?? this.#info;
-    if (this.#info.comments !== undefined) this.setCount(this.#info.comments);
+    const { comments } = this.#info;
+    if (comments !== undefined) {
+      this.setCount(comments);
+      this.sortBar.hideFor(comments);
+    }
     this.showState();
   }
 
@@ -293,7 +297,7 @@ export class CommentThread {
 
   updateEmpty(): void {
     const { empty, list } = this.frame;
-    const isShown = list.childElementCount === 0 && this.roots.isEnded;
+    const isShown = list.childElementCount === 0 && this.roots.isEnded && this.isOpen;
     empty.hidden = !isShown;
   }
 

@@ -1,8 +1,9 @@
-/** What a reader gets who comes to the comments: keys, replies that can be folded, and a button that quotes. */
+/** What a reader gets who comes to the comments: keys, replies that can be folded, a button that quotes, and pictures in full size. */
 
 import { ThreadFolds } from './folds.ts';
 import { Keys } from './keys.ts';
 import type { ThreadPartHost } from './part-host.ts';
+import { openPicturesInLightbox } from './picture-links.ts';
 import { QuoteButton } from './quote-button.ts';
 
 const started = new WeakSet<object>();
@@ -14,4 +15,5 @@ export function startUsedParts(thread: ThreadPartHost, areKeysAllowed: () => boo
   new Keys(thread.frame.section, thread.locale, areKeysAllowed);
   new ThreadFolds(thread);
   new QuoteButton(thread);
+  openPicturesInLightbox(thread);
 }

@@ -1,4 +1,4 @@
-/** Marks the names behind an `@` that a comment mentions. It is loaded with the first comment that mentions a member. */
+/** Marks the names behind an `@` that a comment mentions. */
 
 import type { MemberName } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
