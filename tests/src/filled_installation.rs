@@ -184,7 +184,8 @@ impl FilledInstallation {
         let counted: Vec<String> = self.subjects.iter().map(|subject| format!("subject={subject}")).collect();
         all.push((format!("/v1/counts?{}", counted.join("&")), None));
         all.extend(["latest", "latest.atom"].map(|path| (format!("/v1/{path}"), None)));
-        for list in ["comments?q=root", "queue", "audit", "rejected", "subjects", "members", "words", "stats?step=day"] {
+        for list in ["comments?q=root", "queue", "audit", "rejected", "subjects", "members", "words", "stats?step=day"]
+        {
             all.push((format!("/v1/admin/{list}"), Some(moderator())));
         }
         all.extend(["settings", "export", "webhooks"].map(|path| (format!("/v1/admin/{path}"), Some(admin()))));

@@ -4,8 +4,8 @@
 
 pub mod accounts_http;
 pub mod avatar_service;
-pub mod classifier;
 pub mod chosen_pictures;
+pub mod classifier;
 pub mod cloudflare;
 pub mod embedded_journal;
 mod https_client;

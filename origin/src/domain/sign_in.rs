@@ -214,7 +214,8 @@ impl SignInKey {
 
     /// Whether it has. Takes the same time for every signature of this length.
     pub fn verify_picture(&self, picture: &[u8], signature: &[u8]) -> bool {
-        signature.len() == PICTURE_SIGNATURE_BYTES && self.mac("picture", picture).verify_truncated_left(signature).is_ok()
+        signature.len() == PICTURE_SIGNATURE_BYTES
+            && self.mac("picture", picture).verify_truncated_left(signature).is_ok()
     }
 
     /// The PKCE verifier of a visit, which the provider learns at its end (RFC 7636: 43 characters).

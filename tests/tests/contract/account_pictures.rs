@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::fake_provider::FakeProvider;
-use crate::sign_in::{MailBed, SignedIn, me, open, visit};
+use crate::sign_in::{MailBed, SignedIn, me, member_of, open, refresh, visit};
 
 const SUBJECT: &str = "article/pictures";
 const FILE: &str = "/ann.png?v=1";
@@ -113,10 +113,12 @@ async fn picture_of_a_mailbox_does_not_tell_the_hash_of_its_address() {
     let host = PictureHost::start().await;
     let service = host.url.replace("ann.png?v=1", "{hash}");
     let bed = MailBed::start_with(|config| config.avatars.url = Some(service)).await;
-    let SignedIn { member, .. } = bed.sign_in("ann@example.com").await;
+    let SignedIn { member, refresh: cookie, .. } = bed.sign_in("ann@example.com").await;
     let named = bed.origin.request("PATCH /v1/me").by(&member).json(&json!({"name": "Ann"})).send().await;
     let avatar = named.expect(200)["avatar"].as_str().expect("a picture").to_owned();
     let (_, hash) = avatar.rsplit_once('/').expect("an address");
+    let renamed = refresh(&bed.origin, &cookie).await.expect(200);
+    let member = member_of(renamed["token"].as_str().expect("a token"));
     let (path, picture) = picture_in_a_comment(&bed.origin, &member).await;
     assert!(!path.contains(hash), "{path}");
     // The service has no file of this hash: its drawing.
