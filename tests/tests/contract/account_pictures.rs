@@ -109,7 +109,7 @@ async fn picture_on_this_machine_is_not_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn picture_of_a_mailbox_does_not_tell_the_hash_of_its_address() {
+async fn picture_of_a_mailbox_hides_the_hash_of_its_address() {
     let host = PictureHost::start().await;
     let service = host.url.replace("ann.png?v=1", "{hash}");
     let bed = MailBed::start_with(|config| config.avatars.url = Some(service)).await;
