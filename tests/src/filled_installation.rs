@@ -9,8 +9,9 @@ use crate::{
     poll_until, with_cursor,
 };
 
-/// Fields that a restored installation may answer otherwise: what grows with every version, and what is made for a call.
-const CHANGING_FIELDS: [&str; 5] = ["cursor", "epoch", "next", "trace_id", "version"];
+/// Fields that a restored installation may answer otherwise: what grows with every version, what is made for a call, and
+/// since when a receiver has not answered.
+const CHANGING_FIELDS: [&str; 6] = ["cursor", "epoch", "failing_since", "next", "trace_id", "version"];
 /// Comments of a page from which a cursor is taken.
 const PAGE_LIMIT: usize = 2;
 
