@@ -7,7 +7,7 @@ use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use gailou_shared::token::{Member, Role};
-use gailou_shared::wire::{CommentPage, CommentState, Overlay, OverlayEntry, PageInfo};
+use gailou_shared::wire::{CommentPage, CommentState, Overlay, OverlayEntry, PageInfo, Reaction};
 use gailou_shared::word_filter::{MASK_CHARACTER, count_masked};
 
 use crate::domain::row::CommentRow;
@@ -88,6 +88,19 @@ pub(super) async fn page_of_ids(
     })
 }
 
+/// The reader's reactions to these comments. One that was published twice has a second id, by which it may be asked for;
+/// its reactions are stored by its own.
+async fn read_reactions(
+    app: &AppState,
+    reader: MemberId,
+    ids: &[CommentId],
+    rows: &HashMap<CommentId, CommentRow>,
+) -> ServiceResult<HashMap<CommentId, Reaction>> {
+    let own = ids.iter().filter_map(|id| rows.get(id)).map(CommentRow::id);
+    let wanted: BTreeSet<CommentId> = ids.iter().copied().chain(own).collect();
+    Ok(app.store.read_reactions(reader, &wanted.into_iter().collect::<Vec<_>>()).await?)
+}
+
 /// The reader's reactions to these comments and what they may do with them; their own comments that
 /// are in no list. Comments of types that do not allow the site are left out.
 ///
@@ -100,9 +113,9 @@ pub async fn read_overlay(
     site: Option<&str>,
 ) -> ServiceResult<Overlay> {
     let pending = app.store.list_pending(reader.id, limits::MAX_PENDING_SHOWN).await?;
-    let reactions = app.store.read_reactions(reader.id, ids).await?;
     let wanted: Vec<_> = ids.iter().chain(&pending).copied().collect();
     let mut rows = app.store.read_comments(&wanted).await?;
+    let reactions = read_reactions(app, reader.id, ids, &rows).await?;
     if reader.role < Role::Moderator {
         let hidden = hidden_among(app, rows.values().map(|row| &row.subject)).await?;
         rows.retain(|_, row| !hidden.contains(&row.subject));
@@ -122,7 +135,7 @@ pub async fn read_overlay(
         {
             let owner = owners.get(&row.subject).copied();
             let own = OverlayEntry {
-                reaction: reactions.get(id).copied(),
+                reaction: reactions.get(&row.id()).or_else(|| reactions.get(id)).copied(),
                 can_edit: may_edit(row, reader, app.now()),
                 can_delete: row.state != CommentState::Deleted && may_delete(row, reader, owner),
                 masked: masked.get(id).copied(),

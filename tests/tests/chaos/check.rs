@@ -70,7 +70,7 @@ pub(crate) async fn check_round(
         let (_, differences) = poll_walk(client, round, sort, &posts).await;
         findings.add(&format!("by {sort}"), differences);
     }
-    let counts = check_reactions(&clients, members, &mut findings).await;
+    let counts = check_reactions(cluster, &clients, members, &mut findings).await;
     let check_comments = async || {
         let mut problems = Vec::new();
         let listed = list_everything(&clients[1], round, "old").await;
@@ -224,35 +224,46 @@ fn check_floors(comments: &[Value], problems: &mut Vec<String>) {
     }
 }
 
-/// Checks that each reaction is a possible one; the counts of all reactions by comment.
+/// Checks that each reaction is a possible one; the counts of all reactions by comment. A comment that was published
+/// twice has a second id, by which it can be liked and asked for as by its own.
 async fn check_reactions(
+    cluster: &ChaosCluster,
     clients: &[ApiClient; 2],
     members: &mut [ChaosClient],
     findings: &mut RoundFindings,
 ) -> BTreeMap<String, CountedReactions> {
+    let aliases = cluster.query("SELECT id, comment_id FROM alias_{n}");
+    let own_ids: BTreeMap<&str, &str> = aliases.iter().map(|row| (row[0].as_str(), row[1].as_str())).collect();
     let mut counted: BTreeMap<String, CountedReactions> = BTreeMap::new();
     for (member, client) in members.iter_mut().zip(clients.iter().cycle()) {
-        let reactions_offset: Vec<String> = member.reactions.keys().cloned().collect();
-        for ids in reactions_offset.chunks(400) {
+        let asked: Vec<String> = member.reactions.keys().cloned().collect();
+        let mut by_own_id: BTreeMap<&str, Vec<(&str, Option<&'static str>)>> = BTreeMap::new();
+        for ids in asked.chunks(400) {
             let requested: Vec<&str> = ids.iter().map(String::as_str).collect();
             let overlay = client.overlay(&member.me, &requested).await;
-            for id in ids {
+            for id in requested {
                 let found = parse_reaction(&overlay["data"][id]["reaction"]);
-                let reactions = member.reactions.get_mut(id).expect("the key of this request");
-                let (possible, requests) = (reactions.possible().clone(), reactions.requests().to_vec());
-                if !reactions.resolve(found) {
-                    findings.wrong_states += 1;
-                    findings.report(format!(
-                        "{} has {found:?} on {id}, possible is {possible:?} after {requests:?}",
-                        member.me.id
-                    ));
-                }
-                let counts = counted.entry(id.clone()).or_default();
-                match found {
-                    Some("like") => counts.0 += 1,
-                    Some(_) => counts.1 += 1,
-                    None => {}
-                }
+                by_own_id.entry(own_ids.get(id).copied().unwrap_or(id)).or_default().push((id, found));
+            }
+        }
+        for (own_id, answers) in by_own_id {
+            let mut requests = Vec::new();
+            let mut is_possible = false;
+            for (id, found) in &answers {
+                let reactions = member.reactions.get_mut(*id).expect("the key of this request");
+                requests.push((reactions.possible().clone(), reactions.requests().to_vec()));
+                is_possible |= reactions.resolve(*found);
+            }
+            if !is_possible || answers.iter().any(|(_, found)| *found != answers[0].1) {
+                findings.wrong_states += 1;
+                let member = &member.me.id;
+                findings.report(format!("{member} has {answers:?} on {own_id}, possible is {requests:?}"));
+            }
+            let counts = counted.entry(own_id.to_owned()).or_default();
+            match answers[0].1 {
+                Some("like") => counts.0 += 1,
+                Some(_) => counts.1 += 1,
+                None => {}
             }
         }
     }

@@ -168,6 +168,9 @@ async fn key_lost_in_redis_makes_one_comment_and_both_ids_name_it() {
     bed.check_consistency().await;
     let liked = one.page(&format!("/v1/comments/{}", seconds[3])).await;
     assert_eq!(liked["likes"], 1, "a like of the second id is one of the comment: {liked}");
+    let both = [keys[3].1.as_str(), seconds[3].as_str()];
+    let overlay = one.overlay(&bob(), &both).await;
+    assert_eq!(both.map(|id| &overlay["data"][id]["reaction"]), [&json!("like"); 2], "{overlay}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
