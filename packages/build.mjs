@@ -49,8 +49,10 @@ async function build() {
       await copyFile(join(import.meta.dirname, '..', license), join(folder(name), 'dist', license));
     }
   }
-  const library = join(import.meta.dirname, '../node_modules/highlight.js/LICENSE');
-  await copyFile(library, join(folder('gailou'), 'dist/LICENSE-highlight.js'));
+  for (const library of ['highlight.js', 'temml']) {
+    const license = join(import.meta.dirname, '../node_modules', library, 'LICENSE');
+    await copyFile(license, join(folder('gailou'), `dist/LICENSE-${library}`));
+  }
 }
 
 try {

@@ -125,7 +125,10 @@ async function licensesOf(libraries) {
 async function buildFiles() {
   const files = new Map();
   for (const name of await filesIn(PUBLIC)) files.set(name, await readFile(join(PUBLIC, name)));
-  files.set('licenses.txt', Buffer.from(await licensesOf(['highlight.js', 'preact', 'uplot'])));
+  files.set(
+    'licenses.txt',
+    Buffer.from(await licensesOf(['highlight.js', 'preact', 'temml', 'uplot'])),
+  );
   const element = await buildElement();
   const { outputFiles } = await esbuild.build({
     ...OPTIONS,

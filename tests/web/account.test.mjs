@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { call, callUntil, memberToken, newSubject, postComment } from './support/api.mjs';
 import { newContext } from './support/browser.mjs';
-import { violations } from './support/console.mjs';
+import { admin, heldComment, holdWord, newMember, violations } from './support/console.mjs';
 import { BASE, NARROW, skipWithout } from './support/environment.mjs';
 import {
   assertVisible,
@@ -98,6 +98,52 @@ describe('account', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await callUntil(`/v1/comments/${id}`, (answer) => answer.data?.content === '');
       await page.keyboard.press('Escape');
       await assertVisible(mainForm(page).getByLabel('Your name'), 'the reader is unknown again');
+    });
+  });
+
+  test('own comments of all threads are listed, newest first, with what is held', async () => {
+    await holdWord();
+    const [here, elsewhere] = [newSubject(), newSubject()];
+    const url = `${BASE}/?subject=${encodeURIComponent(elsewhere)}&lang=en&aside=off`;
+    await admin('PUT', `/v1/admin/subjects/${elsewhere}`, { url });
+    const writer = newMember('Prolific');
+    const oldest = await postComment(here, newText('The first of all'), writer.token);
+    const others = [];
+    for (let i = 0; i < 21; i += 1) {
+      others.push(await postComment(elsewhere, newText(`Another ${i}`), writer.token));
+    }
+    const held = await heldComment(here, 'and last', writer.token);
+    const path = `/v1/members/${writer.id}/comments?limit=20`;
+    await callUntil(path, ({ data }) => data?.data?.[0]?.id === others.at(-1).id);
+    await withPage(here, {}, async (page) => {
+      const element = page.locator('gailou-comments');
+      await element.evaluate((node, value) => node.setAttribute('token', value), writer.token);
+      const open = async () => {
+        await mainForm(page).locator('textarea').focus();
+        await mainForm(page).getByRole('button', { name: 'Your account' }).click();
+        assert.equal(await dialog(page).getByLabel('Address of your picture').count(), 0);
+        await dialog(page).getByRole('button', { name: 'My comments' }).click();
+        await dialog(page).getByRole('link').first().waitFor();
+      };
+      await open();
+      const rows = dialog(page).locator('li');
+      const expected = [held.text, ...others.map(({ content }) => content).reverse()];
+      const shown = (await rows.getByRole('link').allTextContents()).map((text) => text.trim());
+      assert.deepEqual(shown, expected.slice(0, 21), 'a page, and what is held before it');
+      const marked = await rows.filter({ hasText: 'only you can see this' }).count();
+      assert.equal(marked, 1);
+      assert.deepEqual(await violations(page, 'gailou-comments'), []);
+      if (process.env.E2E_SHOTS) {
+        await page.screenshot({ path: `${process.env.E2E_SHOTS}/own-comments.png` });
+      }
+      await dialog(page).getByRole('button', { name: 'Show older ones' }).click();
+      await dialog(page).getByRole('link', { name: oldest.content }).click();
+      await page.waitForURL(`**#comment-${oldest.id}`);
+      assert.equal(await dialog(page).count(), 0, 'it is in this thread');
+      await open();
+      await dialog(page).getByRole('link', { name: others[20].content }).click();
+      await page.waitForURL(`${url}#comment-${others[20].id}`);
+      await assertVisible(commentWith(page, others[20].content), 'the page of the other thread');
     });
   });
 

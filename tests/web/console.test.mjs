@@ -233,6 +233,38 @@ describe('console', {
     await admin('PATCH', '/v1/admin/words', { remove: [term.term] });
   });
 
+  test('entry of the log is undone, or says why it cannot be', async () => {
+    await holdWord();
+    const decide = (id, action) => admin('POST', `/v1/admin/comments/${id}/decision`, { action });
+    const stateOf = async (id) => {
+      const { data } = await admin('GET', `/v1/admin/audit`);
+      return data.find(({ target }) => target.id === id).after.state;
+    };
+    const [undone, changed, old] = await Promise.all(
+      ['undone', 'changed', 'old'].map((what) => heldComment(newSubject(), what)),
+    );
+    for (const { id } of [old, changed, undone]) await decide(id, 'approve');
+    await decide(old.id, 'hide');
+    await withConsole({ section: 'audit' }, async (page) => {
+      const rows = (id) => page.getByRole('row').filter({ hasText: id });
+      const undo = (row) => row.getByRole('button', { name: /^Undo: / });
+      await undo(rows(undone.id)).waitFor();
+      assert.equal(await undo(rows(old.id).last()).count(), 0, 'another decision has come after');
+      assert.equal(await undo(rows(old.id).first()).count(), 1);
+      await decide(changed.id, 'hide');
+      await rows(changed.id).getByRole('button', { name: `Undo: approve · comment` }).click();
+      await rows(changed.id).getByText('It has been changed since').waitFor();
+      await rows(undone.id).getByRole('button').click();
+      await rows(undone.id).getByText('Undone. held').waitFor();
+      await rows(undone.id).getByText('undo · comment').waitFor();
+      assert.equal(await stateOf(undone.id), 'review');
+      assert.deepEqual(await violations(page), []);
+      if (process.env.E2E_SHOTS) {
+        await page.screenshot({ path: `${process.env.E2E_SHOTS}/audit-undo.png` });
+      }
+    });
+  });
+
   test('what is selected in a comment becomes a word, after a trial', async () => {
     await holdWord();
     const word = newText('tulip');

@@ -8,6 +8,7 @@ import './writing.test.mjs';
 import './composer.test.mjs';
 import './thread-search.test.mjs';
 import './lists.test.mjs';
+import './long-thread.test.mjs';
 import './building.test.mjs';
 import './accessibility.test.mjs';
 import './safety.test.mjs';

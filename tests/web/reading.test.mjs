@@ -12,7 +12,15 @@ import {
   postComment,
   subjectPath,
 } from './support/api.mjs';
-import { BASE, demoLines, skipWithout, TOKEN_SECRET } from './support/environment.mjs';
+import { violations } from './support/console.mjs';
+import {
+  BASE,
+  DESKTOP,
+  demoLines,
+  NARROW,
+  skipWithout,
+  TOKEN_SECRET,
+} from './support/environment.mjs';
 import { lowContrast } from './support/inspect.mjs';
 import {
   assertVisible,
@@ -160,6 +168,61 @@ describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
           .evaluateAll((spans) => new Set(spans.map((span) => getComputedStyle(span).color)).size);
         assert.ok(colors >= 4, `${colors} colours`);
         assert.deepEqual(await page.evaluate(lowContrast), []);
+      });
+    }
+  });
+
+  test('formula is drawn, its source can be opened, and one that cannot be drawn stays code', async () => {
+    const subject = newSubject();
+    const sum =
+      '\\sum_{i=1}^{n} \\frac{x_i}{2} = \\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}\n';
+    const wide = `${'\\boxed{\\sqrt{x}} + \\cancel{y} + '.repeat(20)}\\text{<img src=x onerror=alert(1)>}\n`;
+    const codes = [
+      '\\frac{a}\n',
+      '\\href{javascript:alert(1)}{x}\n',
+      '\\class{badge}{x}\n',
+      '\\def\\a{x}\\a\n',
+      `${'x'.repeat(2_001)}\n`,
+      `\\begin{matrix}${'&'.repeat(300)}${'\\\\'.repeat(300)}\\end{matrix}\n`,
+    ];
+    const blocks = [`math\n${sum}`, `tex\n${wide}`, ...codes.map((code) => `latex\n${code}`)];
+    const fence = (block) => `\`\`\`${block}\`\`\``;
+    const writer = await guestToken();
+    await postComment(subject, blocks.map(fence).join('\n\n'), writer);
+    await listWithRoots(subject, 1);
+    for (const [viewport, colorScheme] of [
+      [DESKTOP, 'light'],
+      [NARROW, 'dark'],
+    ]) {
+      const loaded = [];
+      const prepare = (context) => context.on('request', (asked) => loaded.push(asked.url()));
+      await withPage(subject, { viewport, colorScheme, prepare }, async (page) => {
+        const formulas = page.locator('.body .formula');
+        await formulas.nth(1).locator('math').waitFor();
+        await page.getByRole('button', { name: 'Show the whole text' }).click();
+        assert.equal(await formulas.count(), 2);
+        const first = await formulas.first().locator('math').boundingBox();
+        assert.ok(first.height > 30, `${first.height} px: a fraction and a matrix are drawn`);
+        assert.equal(await formulas.first().locator('mtd').count(), 4);
+        assert.deepEqual(await page.locator('.body > pre').allTextContents(), codes);
+        const tags = await formulas.evaluateAll((all) =>
+          all.flatMap((each) => [...each.querySelectorAll('math *')].map((node) => node.localName)),
+        );
+        assert.ok(!tags.some((tag) => /^(a|img|script|merror)$/.test(tag)), `${new Set(tags)}`);
+        const { width } = await formulas.nth(1).boundingBox();
+        assert.ok(width < viewport.width, 'a wide formula is scrolled in its place');
+        const source = formulas.first().locator('pre');
+        assert.equal(await source.isVisible(), false);
+        await formulas.first().getByText('TeX').click();
+        await source.waitFor();
+        assert.equal(await source.textContent(), sum);
+        assert.deepEqual(await page.evaluate(lowContrast), []);
+        assert.deepEqual(await violations(page, 'gailou-comments'), []);
+        assert.equal(loaded.filter((url) => /\/formulas-/.test(url)).length, 1);
+        assert.equal(loaded.filter((url) => /\/highlight-/.test(url)).length, 0, 'no colours');
+        if (process.env.E2E_SHOTS) {
+          await page.screenshot({ path: `${process.env.E2E_SHOTS}/formulas-${colorScheme}.png` });
+        }
       });
     }
   });

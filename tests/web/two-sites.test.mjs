@@ -36,6 +36,13 @@ async function makeCertificate(folder) {
   return { key: await readFile(key), cert: await readFile(cert) };
 }
 
+/** E2E_SHOTS names a folder for pictures. */
+async function shoot(page, name) {
+  if (process.env.E2E_SHOTS) {
+    await page.screenshot({ path: join(process.env.E2E_SHOTS, `${name}.png`) });
+  }
+}
+
 async function serveEncrypted(certificate, port, answer) {
   const server = createServer(certificate, answer);
   await new Promise((ready) => server.listen(port, '127.0.0.1', ready));
@@ -146,17 +153,58 @@ describe('two sites', { skip, timeout: 120_000 }, () => {
     await context.close();
   });
 
-  test('window of a provider signs the page in, which stays signed in', async () => {
-    const context = await browser.newContext({ locale: 'en-US' });
-    const page = await openBlog(context, blog, 'provider');
+  /** The reader signs in in the window of the provider. */
+  async function signIn(page, name) {
     await openSignIn(page);
     const popup = page.waitForEvent('popup');
     const exchanged = page.waitForResponse((answer) => answer.url().endsWith('/v1/auth/session'));
     await dialog(page).getByRole('button', { name: 'Sign in with Certified' }).click();
-    await logIn(await popup, 'bob');
+    await logIn(await popup, name);
     await dialog(page).waitFor({ state: 'detached' });
     assert.equal((await exchanged).status(), 200);
+  }
+
+  test('window of a provider signs the page in, which stays signed in', async () => {
+    const context = await browser.newContext({ locale: 'en-US' });
+    const page = await openBlog(context, blog, 'provider');
+    await signIn(page, 'bob');
     await staysSignedIn(page);
+    await context.close();
+  });
+
+  test('picture of an account is set by its address, and removed', async () => {
+    const context = await browser.newContext({ locale: 'en-US' });
+    const page = await openBlog(context, blog, 'picture');
+    await signIn(page, 'carol');
+    await composer(page).getByRole('button', { name: 'Your account' }).click();
+    const panel = dialog(page);
+    const field = panel.getByLabel('Address of your picture');
+    const form = panel.locator('form').filter({ has: page.getByLabel('Address of your picture') });
+    const remove = form.getByRole('button', { name: 'Remove picture' });
+    await field.waitFor();
+    assert.deepEqual([await field.inputValue(), await remove.isVisible()], ['', false]);
+    assert.equal(await form.locator('.avatar').textContent(), 'C');
+    await field.fill('http://pictures.test/carol.png');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await assertVisible(form.getByText('begins with https://'), 'why it is refused');
+    assert.equal(await panel.getByText('Your change is saved.').count(), 0);
+    assert.equal(await field.getAttribute('aria-invalid'), 'true');
+    await field.fill('https://pictures.test/carol.png');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await assertVisible(panel.getByText('Your change is saved.'), 'it is said');
+    assert.equal(await form.getByText('begins with https://').count(), 0);
+    // It is the server's copy, or its drawing where there is none.
+    const copy = await form.locator('.avatar img').getAttribute('src');
+    assert.match(copy, /^https:\/\/comments\.test:\d+\/v1\/avatars\/\w+$/);
+    await shoot(page, 'account-picture');
+    await page.keyboard.press('Escape');
+    await composer(page).getByRole('button', { name: 'Your account' }).click();
+    await field.waitFor();
+    assert.equal(await field.inputValue(), 'https://pictures.test/carol.png');
+    await remove.click();
+    await assertVisible(panel.getByText('Your change is saved.'), 'it is said');
+    assert.deepEqual([await field.inputValue(), await remove.isVisible()], ['', false]);
+    assert.equal(await form.locator('.avatar img').count(), 0);
     await context.close();
   });
 

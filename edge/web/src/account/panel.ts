@@ -1,4 +1,4 @@
-/** What is the reader's own: the name, what is mailed, the own comments, all data, and its end. */
+/** What is the reader's own: the name, the picture, what is mailed, the own comments, all data, and its end. */
 
 import { changeMe, eraseMe, exportMe, getMe } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
@@ -7,6 +7,8 @@ import { h, uniqueId } from '../dom/html.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { accountText } from '../text/account.ts';
 import { AccountDialog } from './dialog.ts';
+import { openOwnComments } from './own-comments.ts';
+import { PictureForm } from './picture-form.ts';
 import type { AccountSession } from './session.ts';
 
 const FREQUENCIES: readonly MailFrequency[] = ['each', 'daily', 'never'];
@@ -35,7 +37,7 @@ export async function openPanel(
   dialog.open(place);
   try {
     const { data } = await getMe(api);
-    new AccountPanel(host, session, dialog).show(data);
+    new AccountPanel(host, session, dialog, place).show(data);
   } catch (problem) {
     if (!(problem instanceof ApiProblem)) throw problem;
     dialog.error.textContent = locale.describeProblem(problem);
@@ -46,13 +48,15 @@ class AccountPanel {
   readonly #host: PanelHost;
   readonly #session: AccountSession;
   readonly #dialog: AccountDialog;
+  readonly #place: HTMLElement;
   readonly #own: ReturnType<typeof accountText>;
   readonly #note = h('p', { role: 'status' });
 
-  constructor(host: PanelHost, session: AccountSession, dialog: AccountDialog) {
+  constructor(host: PanelHost, session: AccountSession, dialog: AccountDialog, place: HTMLElement) {
     this.#host = host;
     this.#session = session;
     this.#dialog = dialog;
+    this.#place = place;
     this.#own = accountText(host.locale);
   }
 
@@ -60,9 +64,10 @@ class AccountPanel {
     const isOfHost = this.#host.identity.kind === 'host';
     this.#dialog.body.replaceChildren(
       ...(isOfHost ? [] : [this.#nameForm(me)]),
+      ...(this.#host.identity.kind === 'account' ? [this.#pictureForm(me)] : []),
       ...(me.email ? [this.#mailFields(me, me.email)] : []),
       this.#note,
-      this.#buttons(),
+      this.#buttons(me),
     );
   }
 
@@ -97,6 +102,11 @@ class AccountPanel {
     );
   }
 
+  #pictureForm(me: Me): HTMLFormElement {
+    const attempt = (change: () => Promise<boolean>) => this.#try(change, this.#host.text.saved);
+    return new PictureForm(this.#host, this.#session, me, attempt).node;
+  }
+
   #mailFields({ notify, language }: Me, email: string): HTMLElement {
     const { api, text } = this.#host;
     const change = (changes: Partial<Pick<Me, 'notify' | 'language'>>) =>
@@ -113,8 +123,12 @@ class AccountPanel {
     return h('div', { class: 'fields' }, ...frequency, ...languages);
   }
 
-  #buttons(): HTMLElement {
+  #buttons({ id }: Me): HTMLElement {
     const { identity } = this.#host;
+    const openComments = () => {
+      this.#dialog.close();
+      openOwnComments(this.#host, id, this.#place);
+    };
     const signOut = h(
       'button',
       {
@@ -133,6 +147,11 @@ class AccountPanel {
     return h(
       'div',
       { class: 'dialog-foot' },
+      h(
+        'button',
+        { type: 'button', class: 'button', on: { click: openComments } },
+        this.#own.myComments,
+      ),
       h(
         'button',
         { type: 'button', class: 'button', on: { click: () => this.#download() } },
@@ -195,14 +214,14 @@ class AccountPanel {
     reader.onIdentityChange();
   }
 
-  /** Shows what went wrong, or the sentence that all went well. */
-  async #try(work: () => Promise<void>, done = ''): Promise<void> {
+  /** Shows what went wrong, or the sentence that all went well, unless `work` answers that it did not. */
+  async #try(work: () => Promise<unknown>, done = ''): Promise<void> {
     const { error } = this.#dialog;
     error.textContent = '';
     this.#note.textContent = '';
     try {
-      await work();
-      if (!error.textContent) this.#note.textContent = done;
+      const isDone = await work();
+      if (isDone !== false && !error.textContent) this.#note.textContent = done;
     } catch (problem) {
       if (!(problem instanceof ApiProblem)) throw problem;
       error.textContent = problem.fieldDetail('name') || this.#host.locale.describeProblem(problem);

@@ -68,7 +68,7 @@ export function getMe(api: ApiClient): Promise<ApiAnswer<Me>> {
 
 export function changeMe(
   api: ApiClient,
-  body: Partial<Pick<Me, 'name' | 'notify' | 'language'>>,
+  body: Partial<Pick<Me, 'name' | 'avatar' | 'notify' | 'language'>>,
 ): Promise<ApiAnswer<Me>> {
   return api.send('PATCH', '/v1/me', { body });
 }
@@ -160,6 +160,8 @@ export function listMemberComments(
   api: ApiClient,
   id: string,
   limit: number,
+  cursor?: string,
 ): Promise<ApiAnswer<Pick<Page, 'data' | 'page'>>> {
-  return api.request({ method: 'GET', url: `/v1/members/${id}/comments?limit=${limit}` });
+  const query = encodeQuery(cursor ? { limit, cursor } : { limit });
+  return api.request({ method: 'GET', url: `/v1/members/${id}/comments?${query}` });
 }

@@ -180,6 +180,8 @@ export type MailFrequency = 'each' | 'daily' | 'never';
 
 /** The reader, as the server knows them. */
 export interface Me extends MemberName {
+  /** Where the picture is from; readers get a copy of it from the server. */
+  avatar: string | null;
   guest: boolean;
   email: string | null;
   notify: MailFrequency;

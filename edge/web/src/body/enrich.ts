@@ -1,15 +1,20 @@
-/** What the text of a comment gets after it is shown: marked names, the languages of its paragraphs, colours of its code. */
+/**
+ * What the text of a comment gets after it is shown: marked names, the languages of its paragraphs, colours of its code,
+ * formulas.
+ */
 
 import type { QuotedComment } from '../model/shown-comment.ts';
 import css from '../style/paragraph-language.css';
 import { addStyles } from '../style/style-sheet.ts';
 import type { Locale } from '../text/locale.ts';
+import { namedLanguages } from './code-language.ts';
+import { isFormulaLanguage } from './formula-source.ts';
 import { markMentions } from './mentions.ts';
 import { markLanguages } from './paragraph-language.ts';
 
 addStyles(css);
 
-/** Code stays as it is where its colours cannot be loaded. */
+/** Code stays as it is where what it needs cannot be loaded. */
 export function enrich(
   body: HTMLElement,
   { content, mentions = [] }: Pick<QuotedComment, 'content' | 'mentions'>,
@@ -18,5 +23,11 @@ export function enrich(
   markMentions(body, mentions);
   markLanguages(body, locale.tag);
   if (!body.querySelector('pre > code')) return;
-  import('./highlight.ts').then(({ highlightCode }) => highlightCode(body, content)).catch(() => 0);
+  const named = namedLanguages(content);
+  const languages = [...named.values()];
+  if (languages.some(isFormulaLanguage)) {
+    import('./formulas.ts').then(({ drawFormulas }) => drawFormulas(body, named)).catch(() => 0);
+  }
+  if (languages.length > 0 && languages.every(isFormulaLanguage)) return;
+  import('./highlight.ts').then(({ highlightCode }) => highlightCode(body, named)).catch(() => 0);
 }

@@ -23,7 +23,7 @@ import yaml from 'highlight.js/lib/languages/yaml';
 import { h } from '../dom/html.ts';
 import rules from '../style/highlight.css';
 import { addStyles } from '../style/style-sheet.ts';
-import { codeKey, namedLanguages } from './code-language.ts';
+import { codeKey } from './code-language.ts';
 
 /** In less than this a guess is mostly wrong. */
 const MIN_GUESSED_LENGTH = 80;
@@ -56,9 +56,8 @@ library.registerAliases(['c', 'h'], { languageName: 'cpp' });
 
 addStyles(rules);
 
-/** `markdown` names the languages of the blocks. */
-export function highlightCode(body: HTMLElement, markdown: string): void {
-  const named = namedLanguages(markdown);
+/** `named` has the languages of the blocks. */
+export function highlightCode(body: HTMLElement, named: ReadonlyMap<string, string>): void {
   for (const block of body.querySelectorAll<HTMLElement>('pre > code')) {
     const code = block.textContent ?? '';
     const result = highlighted(code, named.get(codeKey(code)) ?? '');

@@ -1,10 +1,12 @@
-/** The audit log, newest first. */
+/** The audit log, newest first. What was decided about a comment is undone here for a day. */
 
 import { useCallback } from 'preact/hooks';
 import { targetOf } from './audit-target.ts';
-import { MoreButton, useConsole, usePages } from './parts.tsx';
+import { mayUndo, withNewer } from './audit-undo.ts';
+import { MoreButton, useConsole, useNow, usePages } from './parts.tsx';
 import { listHref, memberHref } from './route.ts';
 import { type ConsoleText, timeFormat } from './text.ts';
+import { UndoEntry } from './undo-entry.tsx';
 import type { AuditRecord } from './wire.ts';
 
 /** A verb of the log; one that is not known here as it is. */
@@ -20,7 +22,13 @@ export function Audit({ actor, action }: { actor: string | null; action: string 
     [client, actor, action],
   );
   const list = usePages<AuditRecord>(load);
+  const now = useNow();
   const time = timeFormat(language);
+  /** Undoing is an entry itself. */
+  const loadNewer = async () => {
+    const newest = await load(null).catch(() => null);
+    if (newest) list.change((records) => withNewer(records, newest.data));
+  };
   return (
     <section class="page">
       <h2>{text.audit}</h2>
@@ -75,6 +83,12 @@ export function Audit({ actor, action }: { actor: string | null; action: string 
                       <pre>{JSON.stringify(record.after, null, 1)}</pre>
                     </details>
                   )}
+                  <UndoEntry
+                    record={record}
+                    isOffered={mayUndo(record, list.items, now)}
+                    name={`${verb(text, record.action)} · ${targetName(text, record)}`}
+                    onUndone={() => void loadNewer()}
+                  />
                 </td>
                 <td dir="auto">{record.reason}</td>
               </tr>
@@ -87,11 +101,16 @@ export function Audit({ actor, action }: { actor: string | null; action: string 
   );
 }
 
+function targetName(text: ConsoleText, record: AuditRecord): string {
+  const found = targetOf(record);
+  if (!found) return `${record.target.kind} ${record.target.id}`;
+  return text.targets[found.kind](found.name);
+}
+
 /** What the entry is about, as a link to it. */
 function Target({ record }: { record: AuditRecord }) {
   const { text } = useConsole();
+  const name = targetName(text, record);
   const found = targetOf(record);
-  if (!found) return <code>{`${record.target.kind} ${record.target.id}`}</code>;
-  const { kind, name, href } = found;
-  return <a href={href}>{text.targets[kind](name)}</a>;
+  return found ? <a href={found.href}>{name}</a> : <code>{name}</code>;
 }
