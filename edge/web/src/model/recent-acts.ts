@@ -27,8 +27,8 @@ export class RecentActs {
   readonly #key: string;
   readonly #now: () => number;
 
-  constructor(scope: string, now = Date.now) {
-    this.#key = `gailou:recent:${scope}`;
+  constructor(key: string, now = Date.now) {
+    this.#key = key;
     this.#now = now;
   }
 

@@ -5,6 +5,7 @@
 
 import { fetchComment } from '../api/place-calls.ts';
 import type { Comment } from '../api/wire.ts';
+import type { Composer } from '../composer/composer.ts';
 import { isTombstone, tombstoneOf } from '../model/shown-comment.ts';
 import css from '../style/arrivals.css';
 import { addStyles } from '../style/style-sheet.ts';
@@ -22,8 +23,8 @@ addStyles(css);
 export interface ArrivalsHost extends ThreadPartHost {
   readonly reader: ReaderState;
   readonly roots: ReloadableList;
-  /** Whether nothing the reader does or reads would be disturbed by another list. */
-  readonly isIdle: boolean;
+  /** The open forms. */
+  readonly composers: ReadonlySet<Composer>;
 }
 
 interface ReloadableList {
@@ -88,14 +89,26 @@ export class Arrivals {
    */
   onReset(): void {
     clearTimeout(this.#reloadTimer);
-    if (!this.#thread.isIdle) {
+    if (!this.#isIdle) {
       this.#askToReload();
       return;
     }
     this.#reloadTimer = setTimeout(() => {
-      if (this.#thread.isIdle) this.#thread.roots.loadFirst({ pastCaches: true });
+      if (this.#isIdle) this.#thread.roots.loadFirst({ pastCaches: true });
       else this.#askToReload();
     }, jitter(CACHE_CATCH_UP_MS));
+  }
+
+  /** Whether nothing the reader does or reads would be disturbed by another list. */
+  get #isIdle(): boolean {
+    const { comments, composers, frame } = this.#thread;
+    const root = frame.section.getRootNode() as ShadowRoot;
+    return (
+      !comments.linked &&
+      [...composers].every(({ form }) => form === frame.composer) &&
+      !root.activeElement &&
+      root.host.getBoundingClientRect().top >= 0
+    );
   }
 
   forget(id: string): void {

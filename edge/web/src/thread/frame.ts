@@ -12,7 +12,6 @@ const ANNOUNCE_DELAY_MS = 50;
 
 export interface FrameParts {
   sorts: HTMLElement;
-  bell: HTMLElement;
   composer: HTMLElement;
   /** Gets the button that was pressed. */
   onSearch: (button: HTMLElement) => void;
@@ -31,6 +30,9 @@ export class ThreadFrame {
   readonly footError = h('p', { class: 'error', role: 'alert' });
   readonly footButton: HTMLButtonElement;
   readonly heading: HTMLHeadingElement;
+  readonly bellPlace = h('span');
+  /** The form at the top. */
+  readonly composer: HTMLElement;
   readonly #element: HTMLElement;
   readonly #staleNote: HTMLParagraphElement;
   readonly #skeleton: HTMLDivElement;
@@ -41,6 +43,7 @@ export class ThreadFrame {
   constructor(element: HTMLElement, root: ShadowRoot, locale: Locale, parts: FrameParts) {
     const { text } = locale;
     this.#element = element;
+    this.composer = parts.composer;
     this.heading = h('h2', { id: uniqueId('title') }, text.titleNone);
     this.#staleNote = h('p', { class: 'note', role: 'status', hidden: true }, text.stale);
     this.arrivedButton = h('button', {
@@ -84,7 +87,7 @@ export class ThreadFrame {
         dir: locale.direction,
         hidden: Boolean(element.querySelector(SERVED_SELECTOR)),
       },
-      h('div', { class: 'top' }, this.heading, search, parts.bell, parts.sorts),
+      h('div', { class: 'top' }, this.heading, search, this.bellPlace, parts.sorts),
       this.#staleNote,
       this.notice,
       parts.composer,

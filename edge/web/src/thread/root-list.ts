@@ -5,22 +5,22 @@ import { type ListPage, ListPager } from '../api/pager.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
+import type { LaterParts } from './later-parts.ts';
 import type { LiveUpdates } from './live.ts';
 import type { ThreadPartHost } from './part-host.ts';
-import type { ReaderState } from './reader-state.ts';
 import type { SortBar } from './sort-bar.ts';
 
 /** The next page is fetched when the foot is so near to the window. */
 const FOOT_MARGIN = '600px';
 
-interface RootListHost extends ThreadPartHost {
+interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
   readonly live: LiveUpdates;
-  readonly reader: ReaderState;
+  readonly later: LaterParts | null;
   readonly sort: Sort;
   readonly sortBar: SortBar;
   readonly pinned: Comment[];
-  /** Whom the reader has muted is known before the first comment is shown. */
-  loadMuting(): Promise<void>;
+  /** What is read before the first comment is shown. */
+  loadBeforeFirst(): Promise<void>;
   /** Null keeps what is known. */
   applySubject(subject: Subject | null): void;
   /** The event of the first list or comment that is shown. */
@@ -76,9 +76,10 @@ export class RootList {
       limit: ROOTS_PER_PAGE,
     });
     try {
+      const before = this.#thread.loadBeforeFirst();
       const page = await pager.next({ signal, pastCaches });
       await this.#thread.comments.addPage(page);
-      await this.#thread.loadMuting();
+      await before;
       if (signal.aborted) return;
       this.#pager = pager;
       this.#showFirst(page);
@@ -116,13 +117,13 @@ export class RootList {
   }
 
   #showFirst(page: ListPage): void {
-    const { comments, frame, live, reader, sort, sortBar } = this.#thread;
+    const { comments, frame, later, live, sort, sortBar } = this.#thread;
     comments.main.clear();
     sortBar.show(sort);
     this.#thread.applySubject(page.subject);
     this.#showPinned();
     this.#showRoots(page.items);
-    reader.showRecentPosts();
+    later?.reader.showRecentPosts();
     live.forgetListed();
     frame.showStale(page.isStale);
     this.#updateFoot();
@@ -130,18 +131,18 @@ export class RootList {
     this.#thread.emitReady();
     live.startFrom(page.epoch);
     live.update();
-    reader.loadOverlay([...comments.main.views.keys()]);
+    later?.reader.loadOverlay([...comments.main.views.keys()]);
   }
 
   #showNext(page: ListPage, byButton: boolean): void {
-    const { frame, reader, text } = this.#thread;
+    const { frame, later, text } = this.#thread;
     const views = this.#showRoots(page.items);
     if (page.subject) this.#thread.setCount(page.subject.comments);
     frame.showStale(page.isStale);
     this.#updateFoot();
     if (views.length > 0) frame.announce(text.commentsLoaded(views.length));
     if (byButton) views[0]?.focus();
-    reader.loadOverlay(
+    later?.reader.loadOverlay(
       page.items.flatMap(({ id, top_replies }) => [
         id,
         ...(top_replies ?? []).map((each) => each.id),

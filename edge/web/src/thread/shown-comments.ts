@@ -22,7 +22,7 @@ export class ShownComments {
   constructor(thread: CommentViewHost, list: HTMLOListElement) {
     this.#thread = thread;
     this.main = new CommentScope(list);
-    this.floors = new KnownFloors(thread.recent);
+    this.floors = new KnownFloors((floor) => this.#latest(floor));
   }
 
   /** Where an answer to this comment is shown; null is a new root. */
@@ -39,7 +39,7 @@ export class ShownComments {
   async addPage({ items, floors }: Pick<ListPage, 'items' | 'floors'>): Promise<void> {
     if (!floors) return;
     this.floors.addQuoted(floors);
-    await loadFrames();
+    await loadFrames(this.#thread);
     this.addFloors(items.flatMap((item) => [item, ...(item.top_replies ?? [])]));
   }
 
@@ -89,7 +89,7 @@ export class ShownComments {
     scope: CommentScope<CommentView>,
     { isKept = false } = {},
   ): CommentView | null {
-    const latest = this.#thread.recent.applyTo(comment);
+    const latest = this.#latest(comment);
     const known = scope.views.get(comment.id);
     if (known) {
       known.update(latest);
@@ -137,9 +137,14 @@ export class ShownComments {
       const isInPlace =
         known && known.node.parentElement === this.#containerOf(known)?.replies.list;
       if (!isInPlace) return this.place(reply, scope) ?? [];
-      known.update(this.#thread.recent.applyTo(reply));
+      known.update(this.#latest(reply));
       return [];
     });
+  }
+
+  /** With the reader's own later changes. */
+  #latest<Shown extends QuotedComment>(comment: Shown): Shown {
+    return this.#thread.later?.recent.applyTo(comment) ?? comment;
   }
 
   get #scopes(): CommentScope<CommentView>[] {
