@@ -6,6 +6,7 @@ import type { MailFrequency, Me } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { accountText } from '../text/account.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import { AccountDialog } from './dialog.ts';
 import type { AccountSession } from './session.ts';
 
@@ -38,7 +39,7 @@ export async function openPanel(
     new AccountPanel(host, session, dialog).show(data);
   } catch (problem) {
     if (!(problem instanceof ApiProblem)) throw problem;
-    dialog.error.textContent = locale.describeProblem(problem);
+    dialog.error.textContent = describeProblem(locale, problem);
   }
 }
 
@@ -205,7 +206,8 @@ class AccountPanel {
       if (!error.textContent) this.#note.textContent = done;
     } catch (problem) {
       if (!(problem instanceof ApiProblem)) throw problem;
-      error.textContent = problem.fieldDetail('name') || this.#host.locale.describeProblem(problem);
+      error.textContent =
+        problem.fieldDetail('name') || describeProblem(this.#host.locale, problem);
     }
   }
 }

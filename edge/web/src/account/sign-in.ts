@@ -4,6 +4,7 @@ import { ApiProblem } from '../api/problem.ts';
 import type { SignInProvider } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
 import { accountText } from '../text/account.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import type { Locale } from '../text/locale.ts';
 import { AccountDialog } from './dialog.ts';
 import type { AccountSession } from './session.ts';
@@ -69,7 +70,7 @@ export function openSignIn(
             } catch (problem) {
               if (!(problem instanceof ApiProblem)) throw problem;
               dialog.error.textContent =
-                problem.fieldDetail('email') || locale.describeProblem(problem);
+                problem.fieldDetail('email') || describeProblem(locale, problem);
             }
           },
         },

@@ -21,6 +21,17 @@ export class ReaderActs implements CommentActs {
     return sender.react(kind);
   }
 
+  /** Who sees a comment that not everyone sees; empty for another one. */
+  stateOf({ comment, own }: OwningComment): string {
+    const { text } = this.#thread;
+    const { state, visibility } = comment;
+    if (state === 'sending') return text.sending;
+    if (state === 'review') return text.review;
+    if (state === 'rejected') return text.rejected;
+    if (visibility === 'self') return text.selfOnly;
+    return state === 'published' && own.masked ? text.masked(own.masked) : '';
+  }
+
   formsOf(view: OwningComment): NonNullable<OwningComment['forms']> {
     view.forms ??= new InlineForms(this.#thread, view);
     return view.forms;

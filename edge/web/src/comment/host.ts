@@ -42,6 +42,8 @@ interface OpenedForms {
 /** What a reader does to a comment. */
 export interface CommentActs {
   react(view: OwningComment, kind: Reaction): Promise<void>;
+  /** Who sees a comment that not everyone sees; empty for another one. */
+  stateOf(view: OwningComment): string;
   formsOf(view: OwningComment): OpenedForms;
   /** The next ones of all replies. */
   showReplies(view: OwningComment): Promise<void>;

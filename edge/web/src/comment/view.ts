@@ -117,7 +117,6 @@ export class CommentView implements OwningComment {
   /** Takes over what the overlay says about the reader and this comment. */
   applyOverlay(entry: Readonly<OverlayEntry>): void {
     this.own = { ...this.own, ...entry };
-    this.#renderState();
     this.renderActions();
   }
 
@@ -169,6 +168,7 @@ export class CommentView implements OwningComment {
   }
 
   renderActions(): void {
+    this.#renderState();
     this.reactions.render(this.comment.state === 'published');
     this.#renderReply();
     if (this.own.can_edit || this.own.can_delete) this.#thread.later?.acts.formsOf(this);
@@ -216,7 +216,6 @@ export class CommentView implements OwningComment {
     this.#avatar.replaceWith(avatar);
     this.#avatar = avatar;
     this.#header.render(comment, this.#floorText(), this.#marks);
-    this.#renderState();
     const placeholder = muting?.placeholder(comment) ?? null;
     this.node.classList.toggle('muted', placeholder !== null);
     this.#fold.show(placeholder ?? bodyOf(comment, locale, api.base));
@@ -238,17 +237,7 @@ export class CommentView implements OwningComment {
   }
 
   #renderState(): void {
-    this.#state.textContent = this.#stateText();
+    this.#state.textContent = this.#thread.later?.acts.stateOf(this) ?? '';
     this.#state.hidden = !this.#state.textContent;
-  }
-
-  #stateText(): string {
-    const { text } = this.#thread;
-    const { state, visibility } = this.comment;
-    if (state === 'sending') return text.sending;
-    if (state === 'review') return text.review;
-    if (state === 'rejected') return text.rejected;
-    if (visibility === 'self') return text.selfOnly;
-    return state === 'published' && this.own.masked ? text.masked(this.own.masked) : '';
   }
 }

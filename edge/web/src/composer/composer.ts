@@ -12,6 +12,7 @@ import { selectedTextIn } from '../dom/selection.ts';
 import { type AnsweredComment, authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { composerText } from '../text/composer.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import { countCodePoints } from '../util/count.ts';
 import { tabStorage } from '../util/json-storage.ts';
 import { answerChallenge } from './answer.ts';
@@ -428,7 +429,7 @@ export class Composer {
     // The sentence about a rejected text names its categories already.
     const errors = problem.code === 'content_rejected' ? [] : problem.errors;
     const details = errors.map((error) => error.detail);
-    const parts = [locale.describeProblem(problem), ...details, text.keptText];
+    const parts = [describeProblem(locale, problem), ...details, text.keptText];
     this.#form.showTextError(parts.filter(Boolean).join(' '));
     this.#form.text.error.dataset.code = problem.code;
     if (problem.status === 429 && problem.retryAfterMs) this.#countDown(problem);
@@ -442,7 +443,7 @@ export class Composer {
     submitButton.setAttribute('aria-disabled', 'true');
     this.#countdown.start(problem, error, {
       text: text.keptText,
-      describe: (each) => locale.describeProblem(each),
+      describe: (each) => describeProblem(locale, each),
       onEnd: () => {
         submitButton.setAttribute('aria-disabled', String(this.#isBusy));
         this.#form.clearTextError();

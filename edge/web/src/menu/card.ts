@@ -8,6 +8,7 @@ import { authorBadges } from '../comment/header.ts';
 import { avatarOf } from '../comment/parts.ts';
 import { h, uniqueId } from '../dom/html.ts';
 import { authorNameOf } from '../model/shown-comment.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import { menuText } from '../text/menu.ts';
 import type { MenuHost } from './host.ts';
 import type { Muting } from './muting.ts';
@@ -85,7 +86,7 @@ async function showComments(
     list.append(...(items.length > 0 ? items : [h('li', {}, menuText(locale).noComments)]));
   } catch (problem) {
     if (!(problem instanceof ApiProblem)) throw problem;
-    list.append(h('li', { class: 'error' }, locale.describeProblem(problem)));
+    list.append(h('li', { class: 'error' }, describeProblem(locale, problem)));
   }
   list.removeAttribute('aria-busy');
   popup.place();

@@ -14,10 +14,15 @@ import type { Menus } from '../menu/menus.ts';
 import type { Muting } from '../menu/muting.ts';
 import { RecentActs } from '../model/recent-acts.ts';
 import { recentKey } from '../model/recent-key.ts';
+import { addStyles } from '../style/style-sheet.ts';
+import css from '../style/used.css';
+import { describeProblem } from '../text/describe-problem.ts';
 import type { LinkedPanelHost } from './linked-panel.ts';
 import { Reacting } from './reacting.ts';
 import { ReaderState } from './reader-state.ts';
 import type { Writing, WritingHost } from './writing.ts';
+
+addStyles(css, true);
 
 export interface LaterThread
   extends MenuHost,
@@ -69,6 +74,7 @@ export class LaterParts implements LaterHost {
   /** Asks who the reader is, and what they did to the comments on the page. */
   start(): void {
     this.account.start();
+    for (const view of this.thread.comments.views) view.renderActions();
     if (this.thread.roots.isLoaded) this.reader.loadOverlay(this.thread.comments.ids);
   }
 
@@ -126,6 +132,6 @@ export class LaterParts implements LaterHost {
     if (!(problem instanceof ApiProblem)) throw problem;
     this.reader.dropRefusedToken(problem);
     this.thread.emitProblem(problem);
-    place.showMessage(this.thread.locale.describeProblem(problem));
+    place.showMessage(describeProblem(this.thread.locale, problem));
   }
 }

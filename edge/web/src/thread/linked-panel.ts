@@ -13,6 +13,7 @@ import type { CommentView } from '../comment/view.ts';
 import { h } from '../dom/html.ts';
 import css from '../style/linked.css';
 import { addStyles } from '../style/style-sheet.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import type { Timer } from '../util/time.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
@@ -82,7 +83,7 @@ export class LinkedPanel {
       if (!(problem instanceof ApiProblem)) throw problem;
       this.#thread.emitProblem(problem);
       const isGone = problem.status === 404;
-      this.#notify(isGone ? text.linkGone : locale.describeProblem(problem));
+      this.#notify(isGone ? text.linkGone : describeProblem(locale, problem));
     }
   }
 

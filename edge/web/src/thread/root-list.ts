@@ -85,7 +85,7 @@ export class RootList {
       this.#showFirst(page);
     } catch (problem) {
       if (signal.aborted) return;
-      this.#showLoadError(problem);
+      await this.#showLoadError(problem);
     }
     this.showBusy(false);
   }
@@ -104,7 +104,7 @@ export class RootList {
       await this.#thread.comments.addPage(page);
       if (pager === this.#pager) this.#showNext(page, byButton);
     } catch (problem) {
-      if (pager === this.#pager && !signal.aborted) this.#showLoadError(problem);
+      if (pager === this.#pager && !signal.aborted) await this.#showLoadError(problem);
     } finally {
       this.#isLoadingMore = false;
       frame.footButton.removeAttribute('aria-disabled');
@@ -169,12 +169,16 @@ export class RootList {
     });
   }
 
-  #showLoadError(problem: unknown): void {
+  async #showLoadError(problem: unknown): Promise<void> {
     if (!(problem instanceof ApiProblem)) throw problem;
     const { frame, locale, text } = this.#thread;
     this.#thread.emitProblem(problem);
-    const sentence = `${text.loadFailed} ${locale.describeProblem(problem)}`;
-    frame.showLoadError(sentence, text.tryAgain);
+    // Without an answer there are no other sentences either.
+    const part = problem.status
+      ? await import('../text/describe-problem.ts').catch(() => null)
+      : null;
+    const sentence = part?.describeProblem(locale, problem) ?? text.errors.network;
+    frame.showLoadError(`${text.loadFailed} ${sentence}`, text.tryAgain);
   }
 
   #updateFoot(): void {
