@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ApiProblem, parseRetryAfterMs, problemFrom } from './problem.ts';
+import { ApiProblem } from './problem.ts';
+import { parseRetryAfterMs, problemFrom } from './problem-from.ts';
 
 describe('outcome', () => {
   for (const [status, isOutcomeUnknown, isRepeatable] of [

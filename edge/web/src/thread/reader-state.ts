@@ -4,6 +4,7 @@
  */
 
 import type { ReaderAccount } from '../account/account.ts';
+import { fetchOverlay, ownComment } from '../api/member-calls.ts';
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Guest, Overlay, OverlayEntry } from '../api/wire.ts';
@@ -58,7 +59,7 @@ export class ReaderState {
     // Without ids too: the answer also has the reader's posts that no list shows.
     for (let at = 0; at === 0 || at < listed.length; at += MAX_OVERLAY_IDS) {
       try {
-        const { data } = await api.overlay(listed.slice(at, at + MAX_OVERLAY_IDS));
+        const { data } = await fetchOverlay(api, listed.slice(at, at + MAX_OVERLAY_IDS));
         if (token !== identity.token) return;
         this.#applyOverlay(data, startedAtMs);
       } catch (problem) {
@@ -107,7 +108,7 @@ export class ReaderState {
   async #checkRecentPost(id: string): Promise<void> {
     const { api, comments, recent } = this.#thread;
     try {
-      const { data } = await api.ownComment(id);
+      const { data } = await ownComment(api, id);
       if (!isTombstone(data) && data.state !== 'rejected') {
         for (const view of comments.viewsOf(id)) view.update(recent.applyTo(data));
         return;
