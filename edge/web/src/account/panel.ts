@@ -2,8 +2,10 @@
 
 import { changeMe, eraseMe, exportMe, getMe } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
+import { fieldDetail } from '../api/problem-details.ts';
 import type { MailFrequency, Me } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
+import { dropGuest, dropSession } from '../model/member.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { accountText } from '../text/account.ts';
 import { describeProblem } from '../text/describe-problem.ts';
@@ -191,8 +193,8 @@ class AccountPanel {
 
   #forgetReader(): void {
     const { identity, reader } = this.#host;
-    if (identity.kind === 'guest') identity.dropGuest();
-    else identity.dropSession();
+    if (identity.kind === 'guest') dropGuest(identity);
+    else dropSession(identity);
     reader.onIdentityChange();
   }
 
@@ -207,7 +209,7 @@ class AccountPanel {
     } catch (problem) {
       if (!(problem instanceof ApiProblem)) throw problem;
       error.textContent =
-        problem.fieldDetail('name') || describeProblem(this.#host.locale, problem);
+        fieldDetail(problem, 'name') || describeProblem(this.#host.locale, problem);
     }
   }
 }

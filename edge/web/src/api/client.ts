@@ -23,7 +23,7 @@ export interface ReadOptions {
 export interface ReaderTokens {
   readonly token: string | null;
   /** The token, when it says that the reader is a moderator. */
-  readonly moderatorToken: string | null;
+  findModeratorToken(): Promise<string | null>;
 }
 
 export class ApiClient {
@@ -69,8 +69,8 @@ export class ApiClient {
     };
     const shared = read();
     const isHidden = await shared.then(({ data }) => isOfHiddenSubject(data), isNotFound);
-    const token = this.#tokens.moderatorToken;
-    if (!isHidden || !token) return shared;
+    const token = isHidden ? await this.#tokens.findModeratorToken() : null;
+    if (!token) return shared;
     return read(token).catch(() => shared);
   }
 }

@@ -39,25 +39,4 @@ export class ApiProblem extends Error {
     this.challenge = challenge;
     this.retryAfterMs = retryAfterMs;
   }
-
-  /** Whether the write may have happened. Only the same idempotency key makes a repetition safe. */
-  get isOutcomeUnknown(): boolean {
-    return this.status === 0 || [502, 503, 504].includes(this.status);
-  }
-
-  /** Whether the same request may succeed later. */
-  get isRepeatable(): boolean {
-    return this.isOutcomeUnknown || this.status === 429 || this.status >= 500;
-  }
-
-  /** The categories of a rejected text, each once, separated by commas. */
-  get categories(): string {
-    const all = this.errors.map((error) => error.category || error.detail);
-    return [...new Set(all)].filter(Boolean).join(', ');
-  }
-
-  /** What is wrong with this field of the request; null when nothing is. */
-  fieldDetail(name: string): string | null {
-    return this.errors.find((error) => error.field === name)?.detail ?? null;
-  }
 }

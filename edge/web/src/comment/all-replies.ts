@@ -60,8 +60,8 @@ export class AllReplies {
   }
 
   #showPage({ items, isEnded, isStale }: ListPage): void {
-    const { frame, reader, text } = this.#thread;
-    const placed = this.#view.placeReplies(items);
+    const { comments, frame, reader, text } = this.#thread;
+    const placed = comments.placeReplies(this.#view, items);
     this.#placed.push(...placed);
     this.#moreButton.textContent = text.moreReplies;
     this.#moreButton.hidden = isEnded;

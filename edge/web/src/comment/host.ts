@@ -29,8 +29,6 @@ export interface OwningComment {
   showMessage(message: string): void;
   /** Shows a reply in the list that the comment is in. */
   placeReply(reply: Comment): void;
-  /** Shows a page of replies; those on the page keep their places. Answers the others. */
-  placeReplies(replies: Comment[]): PlacedReply[];
 }
 
 interface OpenedForms {
@@ -116,6 +114,8 @@ interface FloorSource {
   /** A comment as others quote it; undefined while it is not known. */
   floorOf(id: string): QuotedComment | undefined;
   addFloors(comments: Comment[]): void;
+  /** Shows a page of replies under their comment; those on the page keep their places. Answers the others. */
+  placeReplies(under: OwningComment, replies: Comment[]): PlacedReply[];
   /** What a page brings, before its comments are placed. */
   addPage(page: Pick<ListPage, 'items' | 'floors'>): Promise<void>;
 }

@@ -28,7 +28,6 @@ export interface CommentViewHost extends DrawnHost {
 
 interface ReplyPlaces {
   place(comment: Comment, scope: CommentScope<CommentView>): CommentView | null;
-  placeReplies(parent: CommentView, replies: Comment[]): CommentView[];
 }
 
 export class CommentView implements OwningComment {
@@ -161,10 +160,6 @@ export class CommentView implements OwningComment {
 
   placeReply(reply: Comment): void {
     this.#thread.comments.place(reply, this.scope);
-  }
-
-  placeReplies(replies: Comment[]): CommentView[] {
-    return this.#thread.comments.placeReplies(this, replies);
   }
 
   renderActions(): void {

@@ -7,6 +7,7 @@ import type { Author } from '../api/wire.ts';
 import { authorBadges } from '../comment/header.ts';
 import { avatarOf } from '../comment/parts.ts';
 import { h, uniqueId } from '../dom/html.ts';
+import { memberOf } from '../model/member.ts';
 import { authorNameOf } from '../model/shown-comment.ts';
 import { describeProblem } from '../text/describe-problem.ts';
 import { menuText } from '../text/menu.ts';
@@ -41,7 +42,7 @@ export async function openCard(
   );
   const popup = openPopup(node, opener, frame.section);
   if (!popup) return;
-  if (author.id !== identity.member?.id) node.append(muteButton(host, author, muting, popup));
+  if (author.id !== memberOf(identity)?.id) node.append(muteButton(host, author, muting, popup));
   node.focus();
   await showComments(host, author, list, popup);
 }

@@ -2,6 +2,7 @@
 
 import './later.ts';
 import type { ApiProblem } from '../api/problem.ts';
+import { categoriesOf } from '../api/problem-details.ts';
 import type { Strings } from './en.ts';
 
 const SECOND_MS = 1_000;
@@ -19,7 +20,7 @@ export function describeProblem({ text }: ProblemLocale, problem: ApiProblem): s
 }
 
 function problemSentence(text: Strings, problem: ApiProblem): string {
-  if (problem.code === 'content_rejected') return text.contentRejected(problem.categories);
+  if (problem.code === 'content_rejected') return text.contentRejected(categoriesOf(problem));
   if (problem.code === 'site_not_allowed') return text.siteNotAllowed(problem.detail);
   const sentences: Readonly<Record<string, string | undefined>> = text.errors;
   return sentences[problem.code] ?? (problem.detail || text.errors.internal);

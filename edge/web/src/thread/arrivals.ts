@@ -6,6 +6,8 @@
 import { fetchComment } from '../api/place-calls.ts';
 import type { Comment } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
+import { h } from '../dom/html.ts';
+import { memberOf } from '../model/member.ts';
 import { isTombstone, tombstoneOf } from '../model/shown-comment.ts';
 import css from '../style/arrivals.css';
 import { addStyles } from '../style/style-sheet.ts';
@@ -33,6 +35,7 @@ interface ReloadableList {
 
 export class Arrivals {
   readonly #thread: ArrivalsHost;
+  readonly #button: HTMLButtonElement;
   /** Whether each of them answers the reader. */
   readonly #arrived = new Map<string, boolean>();
   /** Events were missed, and the reader decides when the list is loaded anew. */
@@ -41,6 +44,13 @@ export class Arrivals {
 
   constructor(thread: ArrivalsHost) {
     this.#thread = thread;
+    this.#button = h('button', {
+      type: 'button',
+      class: 'button fresh',
+      hidden: true,
+      on: { click: () => this.#show() },
+    });
+    thread.frame.foot.after(this.#button);
   }
 
   stop(): void {
@@ -62,7 +72,7 @@ export class Arrivals {
 
   /** Known of the comments on the page alone. */
   #isByReader(id: string | null | undefined): boolean {
-    const reader = this.#thread.identity.member?.id;
+    const reader = memberOf(this.#thread.identity)?.id;
     const author = id && this.#thread.comments.floorOf(id)?.author?.id;
     return Boolean(reader) && author === reader;
   }
@@ -124,13 +134,13 @@ export class Arrivals {
   }
 
   showCount(): void {
-    const { frame, text } = this.#thread;
-    frame.arrivedButton.hidden = this.#arrived.size === 0 && !this.#isBehind;
-    frame.arrivedButton.textContent = this.#isBehind ? text.reload : this.#sentence();
+    const { text } = this.#thread;
+    this.#button.hidden = this.#arrived.size === 0 && !this.#isBehind;
+    this.#button.textContent = this.#isBehind ? text.reload : this.#sentence();
   }
 
   /** Puts the new comments on top of the list, or loads the list anew when there are too many. */
-  async show(): Promise<void> {
+  async #show(): Promise<void> {
     const { comments, reader, roots } = this.#thread;
     const ids = [...this.#arrived.keys()];
     this.#arrived.clear();

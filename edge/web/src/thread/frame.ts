@@ -15,16 +15,13 @@ export interface FrameParts {
   composer: HTMLElement;
   /** Gets the button that was pressed. */
   onSearch: (button: HTMLElement) => void;
-  onShowArrived: () => void;
   onFootButton: () => void;
 }
 
 export class ThreadFrame {
   readonly section: HTMLElement;
   readonly list = h('ol', { class: 'list', role: 'list' });
-  readonly linkedPanel = h('div', { class: 'linked', hidden: true });
   readonly notice = h('p', { class: 'note', role: 'status', hidden: true });
-  readonly arrivedButton: HTMLButtonElement;
   readonly empty: HTMLParagraphElement;
   readonly foot: HTMLDivElement;
   readonly footError = h('p', { class: 'error', role: 'alert' });
@@ -46,12 +43,6 @@ export class ThreadFrame {
     this.composer = parts.composer;
     this.heading = h('h2', { id: uniqueId('title') }, text.titleNone);
     this.#staleNote = h('p', { class: 'note', role: 'status', hidden: true }, text.stale);
-    this.arrivedButton = h('button', {
-      type: 'button',
-      class: 'button fresh',
-      hidden: true,
-      on: { click: parts.onShowArrived },
-    });
     this.empty = h('p', { class: 'empty', hidden: true }, text.empty);
     this.#skeleton = h(
       'div',
@@ -91,12 +82,10 @@ export class ThreadFrame {
       this.#staleNote,
       this.notice,
       parts.composer,
-      this.linkedPanel,
       this.list,
       this.empty,
       this.#skeleton,
       this.foot,
-      this.arrivedButton,
       this.#announcer,
     );
     this.section.style.fontFamily = locale.fonts;

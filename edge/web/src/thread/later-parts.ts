@@ -17,6 +17,7 @@ import { recentKey } from '../model/recent-key.ts';
 import { addStyles } from '../style/style-sheet.ts';
 import css from '../style/used.css';
 import { describeProblem } from '../text/describe-problem.ts';
+import { addChanges } from './comment-changes.ts';
 import type { LinkedPanelHost } from './linked-panel.ts';
 import { Reacting } from './reacting.ts';
 import { ReaderState } from './reader-state.ts';
@@ -51,6 +52,7 @@ export class LaterParts implements LaterHost {
   /** The thread has the parts from then on, for all that is loaded later still. */
   constructor(thread: LaterThread) {
     this.thread = thread;
+    addChanges(thread.comments);
     this.acts = new ReaderActs(thread);
     this.reader = new ReaderState(thread);
     this.recent = new RecentActs(recentKey(thread.api.base, thread.subject));
@@ -75,7 +77,8 @@ export class LaterParts implements LaterHost {
   start(): void {
     this.account.start();
     for (const view of this.thread.comments.views) view.renderActions();
-    if (this.thread.roots.isLoaded) this.reader.loadOverlay(this.thread.comments.ids);
+    if (this.thread.roots.isLoaded)
+      this.reader.loadOverlay(this.thread.comments.views.map(({ comment }) => comment.id));
   }
 
   /** What the reader writes with; rejects where it cannot be loaded. A second call costs nothing. */

@@ -31,6 +31,7 @@ export class LinkedPanel {
   /** Why the linked comment is not shown; empty when it is. */
   notice = '';
   readonly #thread: LinkedPanelHost;
+  readonly #node = h('div', { class: 'linked', hidden: true });
   #load = new AbortController();
   readonly #markTimers = new WeakMap<HTMLElement, Timer>();
   /** Where the reader was when the panel opened. */
@@ -38,6 +39,7 @@ export class LinkedPanel {
 
   constructor(thread: LinkedPanelHost) {
     this.#thread = thread;
+    thread.frame.list.before(this.#node);
   }
 
   /** Ends what is under way. */
@@ -88,14 +90,13 @@ export class LinkedPanel {
   }
 
   close(): void {
-    const { comments, frame } = this.#thread;
-    comments.linked = null;
-    frame.linkedPanel.replaceChildren();
-    frame.linkedPanel.hidden = true;
+    this.#thread.comments.linked = null;
+    this.#node.replaceChildren();
+    this.#node.hidden = true;
   }
 
   #showPanel({ ancestors, comment }: CommentContext['data']): void {
-    const { comments, frame, reader, recent, text } = this.#thread;
+    const { comments, reader, recent, text } = this.#thread;
     comments.addFloors(ancestors);
     if (!comments.linked) this.#scrolledTo = window.scrollY;
     const scope = new CommentScope<CommentView>(h('ol', { role: 'list' }));
@@ -105,7 +106,7 @@ export class LinkedPanel {
     scope.list.append(view.node);
     view.showAnswered('alone');
     view.replies.showTop(comment);
-    frame.linkedPanel.replaceChildren(
+    this.#node.replaceChildren(
       h(
         'div',
         { class: 'linked-head' },
@@ -115,8 +116,8 @@ export class LinkedPanel {
       ),
       scope.list,
     );
-    frame.linkedPanel.hidden = false;
-    frame.linkedPanel.scrollIntoView({ block: 'start' });
+    this.#node.hidden = false;
+    this.#node.scrollIntoView({ block: 'start' });
     view.focus({ preventScroll: true });
     reader.loadOverlay([...scope.views.keys()]);
   }

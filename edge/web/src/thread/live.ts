@@ -53,14 +53,6 @@ export class LiveUpdates {
     this.#arrivals?.forgetListed();
   }
 
-  showCount(): void {
-    this.#arrivals?.showCount();
-  }
-
-  show(): void {
-    this.#arrivals?.show();
-  }
-
   /** Without them the list is as it was loaded; the next update tries again. */
   async #load(): Promise<void> {
     if (this.#isLoading) return;

@@ -18,7 +18,7 @@ export function showMerge(thread: MergeHost, { member }: Guest): void {
   frame.announce(text.merged);
   const own = comments.views.filter(({ comment }) => comment.author?.id === member.id);
   for (const { comment } of own) refresh(thread, comment.id);
-  reader.loadOverlay(comments.ids);
+  reader.loadOverlay(comments.views.map(({ comment }) => comment.id));
 }
 
 async function refresh({ api, comments, recent }: MergeHost, id: string): Promise<void> {

@@ -9,6 +9,7 @@ import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Guest, Overlay, OverlayEntry } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
+import { dropGuest } from '../model/member.ts';
 import { isTombstone, NO_OVERLAY_ENTRY } from '../model/shown-comment.ts';
 import type { ThreadPartHost } from './part-host.ts';
 
@@ -127,7 +128,7 @@ export class ReaderState {
     account.onIdentityChange();
     this.#overlay.clear();
     for (const view of comments.views) view.applyOverlay(NO_OVERLAY_ENTRY);
-    this.loadOverlay(comments.ids);
+    this.loadOverlay(comments.views.map(({ comment }) => comment.id));
   }
 
   /** What a guest wrote is the reader's by now. Where that cannot be shown, the next list shows it. */
@@ -148,7 +149,7 @@ export class ReaderState {
     }
     // A session that could not be renewed is gone already.
     if (identity.kind !== 'guest') return false;
-    identity.dropGuest();
+    dropGuest(identity);
     this.onIdentityChange();
     return true;
   }

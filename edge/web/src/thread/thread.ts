@@ -105,7 +105,6 @@ export class CommentThread {
       sorts: this.sortBar.node,
       onSearch: (button) => this.#toggleSearch(button).catch(() => undefined),
       composer: this.#composer.form,
-      onShowArrived: () => this.live.show(),
       onFootButton: () => this.roots.onFootButton(),
     });
     this.#loadPartsOnUse(settings.areKeysAllowed);
@@ -137,8 +136,13 @@ export class CommentThread {
     if (this.identity.token || hasSignInCode()) this.complete().catch(() => undefined);
     this.hostToken.start();
     if (!this.subject) return;
-    // A link may lead to a comment that the list has.
-    this.roots.loadFirst().then(() => this.permalink.followAddress());
+    this.#loadFirst();
+  }
+
+  /** A link may lead to a comment that the list has. */
+  async #loadFirst(): Promise<void> {
+    await this.roots.loadFirst();
+    this.permalink.followAddress();
   }
 
   stop(): void {
@@ -212,14 +216,11 @@ export class CommentThread {
   }
 
   #onHostToken(token: string | null): void {
-    const { identity } = this;
-    const wasModerator = identity.moderatorToken !== null;
-    identity.hostToken = token;
+    this.identity.hostToken = token;
     if (this.later) this.reader.onIdentityChange();
     else if (token) this.complete().catch(() => undefined);
-    const isModerator = identity.moderatorToken !== null;
-    // A hidden subject is empty to everybody else.
-    if (this.#isHidden && isModerator !== wasModerator) this.start();
+    // A hidden subject is empty to everybody but a moderator.
+    if (this.#isHidden) this.#loadFirst();
   }
 
   /** Null keeps what is known. */
