@@ -105,6 +105,30 @@ describe('loading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
+  test('press waits for what acts, and says so at the comment where that cannot be loaded', async () => {
+    const subject = newSubject();
+    await postComment(subject, 'A comment to like', await guestToken());
+    await listWithRoots(subject, 1);
+    await withHostPage({ html: '<title>A site</title>' }, async (page) => {
+      let isReachable = false;
+      await page.route('**/gailou/later-parts-*.js', async (route) => {
+        await page.waitForTimeout(SETTLE_MS);
+        await (isReachable ? route.continue() : route.abort());
+      });
+      await page.setContent(html(subject, 'en', 'off'));
+      const comment = comments(page).first();
+      await comment.waitFor();
+      const like = comment.locator('.act.like');
+      await like.click();
+      await comment.getByRole('alert').getByText('did not answer').waitFor();
+      assert.match(await comment.locator('.body').textContent(), /A comment to like/);
+      isReachable = true;
+      await like.click();
+      await comment.locator('.act.like[aria-pressed="true"]').waitFor();
+      assert.equal(await comment.getByRole('alert').count(), 0, 'the sentence is gone');
+    });
+  });
+
   test('older copy of the script finds the element', async () => {
     const script = await (await fetch(`${BASE}/gailou.js`)).text();
     const older = script.replace(/gailou\/chunk-[A-Z0-9]{8}\.js/, 'gailou/chunk-AAAAAAAA.js');
