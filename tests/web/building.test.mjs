@@ -88,9 +88,8 @@ describe('buildings', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     const chains = [await postChain(subject, 9)];
     chains.push(await postChain(subject, 5, 9));
     await withPage(subject, {}, async (page) => {
-      for (const more of await page.locator('.list > .item > .more-replies').all()) {
-        await more.click();
-      }
+      const more = '.list > .item > .more-replies:not(.fold-replies, .folded-row)';
+      for (const button of await page.locator(more).all()) await button.click();
       const top = articleOf(page, chains[0].at(-1));
       await top.locator('.bld').waitFor();
       await articleOf(page, chains[1].at(-1)).locator('.bld').waitFor();

@@ -9,7 +9,7 @@ import { withHostPage } from './support/host-page.mjs';
 import { comments, mainForm } from './support/page.mjs';
 
 /** As in edge/web/build.mjs. */
-const MAX_FIRST_BYTES = 24_000;
+const MAX_FIRST_BYTES = 18_950;
 const SETTLE_MS = 1_000;
 
 const html = (subject, lang, live) => `<title>A site</title>
@@ -102,6 +102,30 @@ describe('loading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       const names = (await take()).map(nameOf);
       assert.ok(names.includes('gailou/zh') && names.includes('gailou/live-parts'), `${names}`);
       assert.ok(!names.includes('gailou/forms'), `${names}`);
+    });
+  });
+
+  test('press waits for what acts, and says so at the comment where that cannot be loaded', async () => {
+    const subject = newSubject();
+    await postComment(subject, 'A comment to like', await guestToken());
+    await listWithRoots(subject, 1);
+    await withHostPage({ html: '<title>A site</title>' }, async (page) => {
+      let isReachable = false;
+      await page.route('**/gailou/later-parts-*.js', async (route) => {
+        await page.waitForTimeout(SETTLE_MS);
+        await (isReachable ? route.continue() : route.abort());
+      });
+      await page.setContent(html(subject, 'en', 'off'));
+      const comment = comments(page).first();
+      await comment.waitFor();
+      const like = comment.locator('.act.like');
+      await like.click();
+      await comment.getByRole('alert').getByText('did not answer').waitFor();
+      assert.match(await comment.locator('.body').textContent(), /A comment to like/);
+      isReachable = true;
+      await like.click();
+      await comment.locator('.act.like[aria-pressed="true"]').waitFor();
+      assert.equal(await comment.getByRole('alert').count(), 0, 'the sentence is gone');
     });
   });
 

@@ -26,6 +26,8 @@ import { matchLanguage } from './text/match-language.ts';
 
 /** The file with the element, and those with its texts by their language, as the build names them. */
 declare const ELEMENT_FILE: string;
+/** It names the files with the texts. */
+declare const LOADERS_FILE: string;
 declare const LANGUAGE_FILES: Readonly<Record<string, string | undefined>>;
 /** It names the file with the element itself, for a copy of this script that is older than the files. */
 const STABLE_FILE = './gailou/element.js';
@@ -51,7 +53,8 @@ load(ELEMENT_FILE).catch(() => load(STABLE_FILE));
 // Beside the element, so that it does not wait for its texts.
 const pageLanguage = scripts[0]?.dataset.lang || document.documentElement.lang;
 const languageFile = LANGUAGE_FILES[matchLanguage([pageLanguage, ...navigator.languages])];
-if (languageFile) load(languageFile).catch(() => undefined);
+if (languageFile)
+  for (const file of [LOADERS_FILE, languageFile]) load(file).catch(() => undefined);
 
 const server = new URL(address || location.href).origin;
 const preload = (element: HTMLElement) => preloadFirstPage(element, server);

@@ -1,7 +1,6 @@
 /** The reader's account, from the thread's side: what it needs is loaded when there is something to do. */
 
 import type { Guest, SignInProvider } from '../api/wire.ts';
-import { h } from '../dom/html.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { hasSignInCode } from '../util/sign-in-code.ts';
 import type { Bell } from './bell.ts';
@@ -9,7 +8,12 @@ import type * as AccountParts from './parts.ts';
 import type { AccountSession } from './session.ts';
 
 export interface AccountHost extends ThreadContext {
-  readonly frame: { readonly section: HTMLElement; announce(message: string): void };
+  readonly frame: {
+    readonly section: HTMLElement;
+    /** Where the bell is shown. */
+    readonly bellPlace: HTMLElement;
+    announce(message: string): void;
+  };
   readonly reader: { onIdentityChange(): void; onMerge(guest: Guest): void };
   /** Rejects with an `ApiProblem` when the server refuses the name. */
   rename(name: string): Promise<void>;
@@ -22,8 +26,6 @@ interface Loaded {
 }
 
 export class ReaderAccount {
-  /** Where the bell is shown. */
-  readonly bellPlace = h('span');
   readonly #host: AccountHost;
   #loading: Promise<Loaded> | null = null;
   #loaded: Loaded | null = null;
@@ -110,7 +112,7 @@ export class ReaderAccount {
     const bell = new parts.Bell(this.#host, () => this.openNotifications());
     this.#loaded = { parts, session, bell };
     if (this.#isStopped) return this.#loaded;
-    this.bellPlace.replaceChildren(bell.node);
+    this.#host.frame.bellPlace.replaceChildren(bell.node);
     session.start();
     bell.refresh();
     return this.#loaded;

@@ -6,6 +6,7 @@ import type { Notification } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { accountText } from '../text/account.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import { commentLink } from './comment-link.ts';
 import { AccountDialog } from './dialog.ts';
 
@@ -39,7 +40,7 @@ export async function openNotifications(
       }
     } catch (problem) {
       if (!(problem instanceof ApiProblem)) throw problem;
-      dialog.error.textContent = locale.describeProblem(problem);
+      dialog.error.textContent = describeProblem(locale, problem);
     }
   };
   await load();

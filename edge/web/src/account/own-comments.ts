@@ -1,11 +1,12 @@
 /** What the reader has written in all threads, newest first, in a window; also what a moderator is still to decide on. */
 
-import { listMemberComments } from '../api/member-calls.ts';
+import { fetchOverlay, listMemberComments } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { accountText } from '../text/account.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import type { Strings } from '../text/en.ts';
 import { menuText } from '../text/menu.ts';
 import { commentLink } from './comment-link.ts';
@@ -30,7 +31,7 @@ export async function openOwnComments(
   dialog.body.append(list, more);
   dialog.open(place);
   // Without what is in no list, the others are still there.
-  const pending = await api.overlay([]).then(
+  const pending = await fetchOverlay(api, []).then(
     ({ data }) => data.pending,
     () => [],
   );
@@ -49,7 +50,7 @@ export async function openOwnComments(
       more.onclick = () => load(next ?? undefined);
     } catch (problem) {
       if (!(problem instanceof ApiProblem)) throw problem;
-      dialog.error.textContent = locale.describeProblem(problem);
+      dialog.error.textContent = describeProblem(locale, problem);
       more.hidden = false;
       more.onclick = () => load(cursor);
     }

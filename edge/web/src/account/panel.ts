@@ -2,10 +2,13 @@
 
 import { changeMe, eraseMe, exportMe, getMe } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
+import { fieldDetail } from '../api/problem-details.ts';
 import type { MailFrequency, Me } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
+import { dropGuest, dropSession } from '../model/member.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { accountText } from '../text/account.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import { AccountDialog } from './dialog.ts';
 import { openOwnComments } from './own-comments.ts';
 import { PictureForm } from './picture-form.ts';
@@ -40,7 +43,7 @@ export async function openPanel(
     new AccountPanel(host, session, dialog, place).show(data);
   } catch (problem) {
     if (!(problem instanceof ApiProblem)) throw problem;
-    dialog.error.textContent = locale.describeProblem(problem);
+    dialog.error.textContent = describeProblem(locale, problem);
   }
 }
 
@@ -209,8 +212,8 @@ class AccountPanel {
 
   #forgetReader(): void {
     const { identity, reader } = this.#host;
-    if (identity.kind === 'guest') identity.dropGuest();
-    else identity.dropSession();
+    if (identity.kind === 'guest') dropGuest(identity);
+    else dropSession(identity);
     reader.onIdentityChange();
   }
 
@@ -224,7 +227,8 @@ class AccountPanel {
       if (isDone !== false && !error.textContent) this.#note.textContent = done;
     } catch (problem) {
       if (!(problem instanceof ApiProblem)) throw problem;
-      error.textContent = problem.fieldDetail('name') || this.#host.locale.describeProblem(problem);
+      error.textContent =
+        fieldDetail(problem, 'name') || describeProblem(this.#host.locale, problem);
     }
   }
 }

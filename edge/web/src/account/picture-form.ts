@@ -2,9 +2,11 @@
 
 import { changeMe } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
+import { fieldDetail } from '../api/problem-details.ts';
 import type { Me } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
 import { safeUrl } from '../dom/safe-url.ts';
+import { memberOf } from '../model/member.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { accountText } from '../text/account.ts';
 import type { AccountSession } from './session.ts';
@@ -85,7 +87,7 @@ export class PictureForm {
       this.#show(data.avatar);
       return true;
     } catch (problem) {
-      if (!(problem instanceof ApiProblem && problem.fieldDetail('avatar'))) throw problem;
+      if (!(problem instanceof ApiProblem && fieldDetail(problem, 'avatar'))) throw problem;
       this.#fail(this.#own.pictureRefused);
       this.#input.focus();
       return false;
@@ -101,7 +103,7 @@ export class PictureForm {
   #show(address: string | null): void {
     this.#input.value = address ?? '';
     this.#remove.hidden = !address;
-    const { avatar, name = '' } = this.#host.identity.member ?? {};
+    const { avatar, name = '' } = memberOf(this.#host.identity) ?? {};
     this.#picture.replaceChildren([...name][0]?.toUpperCase() ?? '·');
     // The server hands out its own copy, so that the picture's host learns of no reader.
     const copy = avatar ? safeUrl(avatar) : null;

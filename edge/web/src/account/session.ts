@@ -19,9 +19,12 @@ import {
   signInUrl,
 } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
+import { fieldDetail, isRepeatable } from '../api/problem-details.ts';
 import type { Guest, Session, SignInProvider } from '../api/wire.ts';
-import { type ReaderIdentity, readTokenClaims } from '../model/identity.ts';
+import type { ReaderIdentity } from '../model/identity.ts';
+import { dropGuest, dropSession, keepSession, readTokenClaims } from '../model/member.ts';
 import { siteStorage } from '../util/json-storage.ts';
+import { keepIn, removeFrom } from '../util/keep.ts';
 import { readSignInCode } from '../util/sign-in-code.ts';
 import type { Timer } from '../util/time.ts';
 
@@ -74,10 +77,10 @@ export class AccountSession {
     } catch (problem) {
       if (!(problem instanceof ApiProblem)) throw problem;
       // A guest who has ended is forgotten; what else went wrong may go well when the page is opened next.
-      if (problem.fieldDetail('guest_token')) identity.dropGuest();
+      if (fieldDetail(problem, 'guest_token')) dropGuest(identity);
       return;
     }
-    identity.dropGuest();
+    dropGuest(identity);
     reader.onMerge(guest);
   }
 
@@ -119,7 +122,7 @@ export class AccountSession {
   /** Has a link mailed. Rejects with an `ApiProblem`. */
   async mailLink(email: string): Promise<void> {
     const state = crypto.getRandomValues(new Uint32Array(4)).join('-');
-    siteStorage.set(this.#stateKey, state);
+    keepIn(siteStorage, this.#stateKey, state);
     const [page] = location.href.split('#');
     await mailSignInLink(this.#host.api, { email, site: location.origin, page, state });
   }
@@ -132,7 +135,7 @@ export class AccountSession {
   #takeCode(): string | null {
     const found = readSignInCode();
     if (!found || found.state !== siteStorage.get(this.#stateKey)) return null;
-    siteStorage.remove(this.#stateKey);
+    removeFrom(siteStorage, this.#stateKey);
     history.replaceState(history.state, '', location.pathname + location.search);
     return found.code;
   }
@@ -176,7 +179,7 @@ export class AccountSession {
   async signOut(): Promise<void> {
     const { api, identity, reader } = this.#host;
     clearTimeout(this.#timer);
-    identity.dropSession();
+    dropSession(identity);
     reader.onIdentityChange();
     // Without an answer the cookie ends by itself.
     await endSession(api).catch(() => null);
@@ -184,7 +187,7 @@ export class AccountSession {
 
   #begin(session: Session): void {
     const { identity, reader } = this.#host;
-    identity.keepSession(session);
+    keepSession(identity, session);
     this.#scheduleRefresh();
     reader.onIdentityChange();
     this.mergeGuest();
@@ -214,16 +217,16 @@ export class AccountSession {
       try {
         const { data } = await refreshSession(api);
         if (subject(data) === subject(session)) {
-          identity.keepSession(data);
+          keepSession(identity, data);
           return data;
         }
         // The cookie is that of another account: what is written would be another's.
       } catch (problem) {
         if (!(problem instanceof ApiProblem)) throw problem;
         // Without an answer the token may be good for a moment still.
-        if (problem.isRepeatable && session.expires_at > Date.now()) return session;
+        if (isRepeatable(problem) && session.expires_at > Date.now()) return session;
       }
-      identity.dropSession();
+      dropSession(identity);
       reader.onIdentityChange();
       return null;
     });

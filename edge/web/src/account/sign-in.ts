@@ -1,9 +1,11 @@
 /** The choice of how to sign in: a button for each provider, and a field for an address. */
 
 import { ApiProblem } from '../api/problem.ts';
+import { fieldDetail } from '../api/problem-details.ts';
 import type { SignInProvider } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
 import { accountText } from '../text/account.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import type { Locale } from '../text/locale.ts';
 import { AccountDialog } from './dialog.ts';
 import type { AccountSession } from './session.ts';
@@ -69,7 +71,7 @@ export function openSignIn(
             } catch (problem) {
               if (!(problem instanceof ApiProblem)) throw problem;
               dialog.error.textContent =
-                problem.fieldDetail('email') || locale.describeProblem(problem);
+                fieldDetail(problem, 'email') || describeProblem(locale, problem);
             }
           },
         },

@@ -27,7 +27,10 @@ function serve(shared: Response | Error, whole: Response | Error) {
 }
 
 const clientOf = (moderatorToken: string | null) =>
-  new ApiClient('https://api.test', { token: 'any', moderatorToken });
+  new ApiClient('https://api.test', {
+    token: 'any',
+    findModeratorToken: async () => moderatorToken,
+  });
 const idsOf = async (client: ApiClient) => {
   const { data } = await client.listRoots('article/a', LIST, {});
   return data.data.map(({ id }) => id);

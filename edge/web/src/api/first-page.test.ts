@@ -9,7 +9,10 @@ test('the address is the one that the element asks for', async (context) => {
     asked.push(url);
     return Response.json({ data: [] });
   });
-  const client = new ApiClient('https://api.test', { token: null, moderatorToken: null });
+  const client = new ApiClient('https://api.test', {
+    token: null,
+    findModeratorToken: async () => null,
+  });
   for (const [subject, sort] of [
     ['article/a/b c', 'old'],
     ['article/1', 'sideways'],

@@ -3,6 +3,7 @@
 import type { ApiClient } from './client.ts';
 import { subjectPath } from './paths.ts';
 import { encodeQuery } from './query.ts';
+import { explained, request, send } from './send.ts';
 import type { ApiAnswer } from './transport.ts';
 import { sendFile, type Upload } from './upload.ts';
 import type {
@@ -11,6 +12,7 @@ import type {
   Me,
   Media,
   Notifications,
+  Overlay,
   Page,
   ReportReason,
   Session,
@@ -20,21 +22,21 @@ import type {
 
 /** A guest without a name may react and report. */
 export function createGuest(api: ApiClient, name?: string): Promise<ApiAnswer<Guest>> {
-  return api.request({ method: 'POST', url: '/v1/guests', body: { name } });
+  return request(api, { method: 'POST', url: '/v1/guests', body: { name } });
 }
 
 /** A guest who may do what needs no name. */
 export function createNamelessGuest(api: ApiClient): Promise<ApiAnswer<Guest>> {
-  return api.request({ method: 'POST', url: '/v1/guests', body: {} });
+  return request(api, { method: 'POST', url: '/v1/guests', body: {} });
 }
 
 /** The same guest, with another name. */
 export function renameGuest(api: ApiClient, name: string): Promise<ApiAnswer<Guest>> {
-  return api.send('PATCH', '/v1/guests/me', { body: { name } });
+  return send(api, 'PATCH', '/v1/guests/me', { body: { name } });
 }
 
 export function listProviders(api: ApiClient): Promise<ApiAnswer<{ data: SignInProvider[] }>> {
-  return api.request({ method: 'GET', url: '/v1/auth/providers' });
+  return request(api, { method: 'GET', url: '/v1/auth/providers' });
 }
 
 /** Where a provider signs the reader in for the page at this origin. */
@@ -45,58 +47,58 @@ export function signInUrl(api: ApiClient, provider: string, site: string): strin
 
 /** Has a link sent to the address, which leads back to the page with the state. */
 export function mailSignInLink(api: ApiClient, body: SignInLinkRequest): Promise<ApiAnswer<null>> {
-  return api.request({ method: 'POST', url: '/v1/auth/email', body });
+  return request(api, { method: 'POST', url: '/v1/auth/email', body });
 }
 
 /** Exchanges the code of a window, or of a mailed link, for a session of this site. */
 export function beginSession(api: ApiClient, code: string): Promise<ApiAnswer<Session>> {
   const url = '/v1/auth/session';
-  return api.request({ method: 'POST', url, body: { code }, withCookies: true });
+  return request(api, { method: 'POST', url, body: { code }, withCookies: true });
 }
 
 export function refreshSession(api: ApiClient): Promise<ApiAnswer<Session>> {
-  return api.request({ method: 'POST', url: '/v1/auth/refresh', withCookies: true });
+  return request(api, { method: 'POST', url: '/v1/auth/refresh', withCookies: true });
 }
 
 export function endSession(api: ApiClient): Promise<ApiAnswer<null>> {
-  return api.request({ method: 'DELETE', url: '/v1/auth/session', withCookies: true });
+  return request(api, { method: 'DELETE', url: '/v1/auth/session', withCookies: true });
 }
 
 export function getMe(api: ApiClient): Promise<ApiAnswer<Me>> {
-  return api.send('GET', '/v1/me');
+  return send(api, 'GET', '/v1/me');
 }
 
 export function changeMe(
   api: ApiClient,
   body: Partial<Pick<Me, 'name' | 'avatar' | 'notify' | 'language'>>,
 ): Promise<ApiAnswer<Me>> {
-  return api.send('PATCH', '/v1/me', { body });
+  return send(api, 'PATCH', '/v1/me', { body });
 }
 
 /** What a guest wrote becomes the reader's, and the guest's token is refused from then on. */
 export function mergeGuest(api: ApiClient, guestToken: string): Promise<ApiAnswer<Me>> {
-  return api.send('POST', '/v1/me/merge', { body: { guest_token: guestToken } });
+  return send(api, 'POST', '/v1/me/merge', { body: { guest_token: guestToken } });
 }
 
 /** Everything that is stored of the reader. */
 export function exportMe(api: ApiClient): Promise<ApiAnswer<unknown>> {
-  return api.send('GET', '/v1/me/export');
+  return send(api, 'GET', '/v1/me/export');
 }
 
 export function eraseMe(api: ApiClient): Promise<ApiAnswer<null>> {
-  return api.send('DELETE', '/v1/me');
+  return send(api, 'DELETE', '/v1/me');
 }
 
 export function listNotifications(
   api: ApiClient,
   query: { limit?: number; cursor?: string },
 ): Promise<ApiAnswer<Notifications>> {
-  return api.send('GET', `/v1/me/notifications?${encodeQuery(query)}`);
+  return send(api, 'GET', `/v1/me/notifications?${encodeQuery(query)}`);
 }
 
 /** Marks this notification as read, and all older ones. */
 export function readNotifications(api: ApiClient, upTo: string): Promise<ApiAnswer<null>> {
-  return api.send('POST', '/v1/me/notifications/read', { body: { up_to: upTo } });
+  return send(api, 'POST', '/v1/me/notifications/read', { body: { up_to: upTo } });
 }
 
 export function postComment(
@@ -107,7 +109,7 @@ export function postComment(
   challengeAnswer?: string,
 ): Promise<ApiAnswer<Comment>> {
   const options = { body, idempotencyKey, challengeAnswer };
-  return api.send('POST', `${subjectPath(subject)}/comments`, options);
+  return send(api, 'POST', `${subjectPath(subject)}/comments`, options);
 }
 
 /** The HTML that a text becomes; without a token, with that of the reader. */
@@ -117,7 +119,7 @@ export function previewText(
   token?: string,
 ): Promise<ApiAnswer<{ html: string }>> {
   const call = { method: 'POST', url: '/v1/preview', body: { content } } as const;
-  return token ? api.request({ ...call, token }) : api.send(call.method, call.url, call);
+  return token ? request(api, { ...call, token }) : send(api, call.method, call.url, call);
 }
 
 export async function uploadPicture(api: ApiClient, upload: Omit<Upload, 'token'>): Promise<Media> {
@@ -125,7 +127,7 @@ export async function uploadPicture(api: ApiClient, upload: Omit<Upload, 'token'
     ...upload,
     token: api.token,
   });
-  return api.explained(sent);
+  return explained(api, sent);
 }
 
 export function editComment(
@@ -134,7 +136,7 @@ export function editComment(
   content: string,
   challengeAnswer?: string,
 ): Promise<ApiAnswer<Comment>> {
-  return api.send('PATCH', `/v1/comments/${id}`, { body: { content }, challengeAnswer });
+  return send(api, 'PATCH', `/v1/comments/${id}`, { body: { content }, challengeAnswer });
 }
 
 export function deleteComment(
@@ -142,7 +144,7 @@ export function deleteComment(
   id: string,
   { keepalive = false } = {},
 ): Promise<ApiAnswer<null>> {
-  return api.send('DELETE', `/v1/comments/${id}`, { keepalive });
+  return send(api, 'DELETE', `/v1/comments/${id}`, { keepalive });
 }
 
 /** A second report of the same reader changes nothing. */
@@ -152,7 +154,7 @@ export function reportComment(
   body: { reason: ReportReason; note?: string },
   challengeAnswer?: string,
 ): Promise<ApiAnswer<null>> {
-  return api.send('POST', `/v1/comments/${id}/reports`, { body, challengeAnswer });
+  return send(api, 'POST', `/v1/comments/${id}/reports`, { body, challengeAnswer });
 }
 
 /** What a member has written for all readers, the newest first. */
@@ -163,5 +165,15 @@ export function listMemberComments(
   cursor?: string,
 ): Promise<ApiAnswer<Pick<Page, 'data' | 'page'>>> {
   const query = encodeQuery(cursor ? { limit, cursor } : { limit });
-  return api.request({ method: 'GET', url: `/v1/members/${id}/comments?${query}` });
+  return request(api, { method: 'GET', url: `/v1/members/${id}/comments?${query}` });
+}
+
+/** A comment as its author sees it. */
+export function ownComment(api: ApiClient, id: string): Promise<ApiAnswer<Comment>> {
+  return send(api, 'GET', `/v1/comments/${id}`);
+}
+
+/** At most 400 ids. */
+export function fetchOverlay(api: ApiClient, ids: string[]): Promise<ApiAnswer<Overlay>> {
+  return send(api, 'GET', `/v1/me/overlay?ids=${ids.join(',')}`);
 }

@@ -1,6 +1,7 @@
 /** What a moderator does beside a comment: the calls of the HTTP contract, one function each. */
 
 import type { ApiClient } from './client.ts';
+import { send } from './send.ts';
 import type { ApiAnswer } from './transport.ts';
 import type { Comment } from './wire.ts';
 
@@ -12,16 +13,16 @@ export function decideComment(
   id: string,
   action: CommentDecision,
 ): Promise<ApiAnswer<Comment & { audit_id: string }>> {
-  return api.send('POST', `/v1/admin/comments/${id}/decision`, { body: { action } });
+  return send(api, 'POST', `/v1/admin/comments/${id}/decision`, { body: { action } });
 }
 
 export function undoDecision(api: ApiClient, auditId: string): Promise<ApiAnswer<Comment>> {
-  return api.send('POST', `/v1/admin/audit/${auditId}/undo`);
+  return send(api, 'POST', `/v1/admin/audit/${auditId}/undo`);
 }
 
 /** The owner of the subject may do it too. */
 export function setPin(api: ApiClient, id: string, isPinned: boolean): Promise<ApiAnswer<Comment>> {
-  return api.send(isPinned ? 'PUT' : 'DELETE', `/v1/comments/${id}/pin`);
+  return send(api, isPinned ? 'PUT' : 'DELETE', `/v1/comments/${id}/pin`);
 }
 
 /** Until when a member may not write; null for one who may. */
@@ -29,7 +30,7 @@ export function findMute(
   api: ApiClient,
   id: string,
 ): Promise<ApiAnswer<{ muted_until: number | null }>> {
-  return api.send('GET', `/v1/admin/members/${id}`);
+  return send(api, 'GET', `/v1/admin/members/${id}`);
 }
 
 export function setMute(
@@ -37,5 +38,5 @@ export function setMute(
   id: string,
   mutedUntil: number | null,
 ): Promise<ApiAnswer<unknown>> {
-  return api.send('PUT', `/v1/admin/members/${id}`, { body: { muted_until: mutedUntil } });
+  return send(api, 'PUT', `/v1/admin/members/${id}`, { body: { muted_until: mutedUntil } });
 }

@@ -1,28 +1,29 @@
 /** Follows the cursors of one list and gives each comment once, whatever the cursors go through. */
 
 import type { ListQuery, ReadOptions } from './client.ts';
+import { type ListPage, pageOf } from './list-page.ts';
 import { ApiProblem } from './problem.ts';
 import type { ApiAnswer } from './transport.ts';
-import type { Comment, Page, Subject } from './wire.ts';
+import type { Page } from './wire.ts';
+
+export type { ListPage } from './list-page.ts';
 
 /** So many pages without anything new are followed before the reader is asked to go on. */
 const MAX_EMPTY_PAGES = 10;
 /** The contract's largest page. A list that starts again has mostly been shown already. */
 const RESTART_LIMIT = 100;
 
-export interface ListPage {
-  items: Comment[];
-  /** Null when there was nothing left to fetch. */
-  subject: Subject | null;
-  /** Null in a mode without buildings. */
-  floors: Page['floors'] | null;
-  /** The version of the subject that the page shows. */
-  epoch: number;
-  isStale: boolean;
-  isEnded: boolean;
-}
-
 type FetchPage = (query: ListQuery, options: ReadOptions) => Promise<ApiAnswer<Page>>;
+
+/** There was nothing left to fetch. */
+const NOTHING = {
+  subject: null,
+  floors: null,
+  epoch: 0,
+  isStale: false,
+  next: null,
+  isEnded: true,
+};
 
 export class ListPager {
   /** The ids of everything it gave. */
@@ -33,9 +34,11 @@ export class ListPager {
   #query: ListQuery;
   #cursor: string | null = null;
 
-  constructor(fetchPage: FetchPage, query: ListQuery) {
+  /** `first` is the first page where it is there already. */
+  constructor(fetchPage: FetchPage, query: ListQuery, first?: ListPage) {
     this.#fetchPage = fetchPage;
     this.#query = query;
+    if (first) this.#take(first);
   }
 
   /** The next page with something new, else the last one; it may be empty while there is more. */
@@ -45,27 +48,21 @@ export class ListPager {
       page = await this.#nextPage(options);
       if (page.items.length > 0) break;
     }
-    return (
-      page ?? { items: [], subject: null, floors: null, epoch: 0, isStale: false, isEnded: true }
-    );
+    return page ?? { ...NOTHING, items: [] };
   }
 
   async #nextPage(options: ReadOptions): Promise<ListPage> {
-    const answer = await this.#fetch(options);
-    const { data, page, subject, floors = null } = answer.data;
+    return this.#take(pageOf(await this.#fetch(options)));
+  }
+
+  /** The page without what was given before. */
+  #take(page: ListPage): ListPage {
     this.#cursor = page.next;
     this.isStarted = true;
     this.isEnded = !page.next;
-    const items = data.filter((comment) => !this.seen.has(comment.id));
+    const items = page.items.filter((comment) => !this.seen.has(comment.id));
     for (const comment of items) this.seen.add(comment.id);
-    return {
-      items,
-      subject,
-      floors,
-      epoch: Number(page.epoch),
-      isStale: answer.isStale,
-      isEnded: this.isEnded,
-    };
+    return { ...page, items };
   }
 
   async #fetch(options: ReadOptions): Promise<ApiAnswer<Page>> {

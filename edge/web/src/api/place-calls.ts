@@ -1,9 +1,10 @@
 /** Reads about single comments and what they stand on. The first list needs none of them. */
 
-import type { ApiClient } from './client.ts';
+import type { ApiClient, ListQuery, ReadOptions } from './client.ts';
 import { subjectPath } from './paths.ts';
+import { encodeQuery } from './query.ts';
 import type { ApiAnswer } from './transport.ts';
-import type { Ancestors, Comment, CommentContext } from './wire.ts';
+import type { Ancestors, Comment, CommentContext, Page } from './wire.ts';
 
 export function fetchComment(api: ApiClient, id: string): Promise<ApiAnswer<Comment>> {
   return api.read(`/v1/comments/${id}`);
@@ -21,6 +22,16 @@ export function fetchContext(
   signal: AbortSignal,
 ): Promise<ApiAnswer<CommentContext>> {
   return api.read(`/v1/comments/${id}/context`, { signal });
+}
+
+/** All descendants of a comment, flat. */
+export function listReplies(
+  api: ApiClient,
+  id: string,
+  query: ListQuery,
+  options: ReadOptions,
+): Promise<ApiAnswer<Page>> {
+  return api.read(`/v1/comments/${id}/replies?${encodeQuery(query)}`, options);
 }
 
 /** The event stream of everything since this version of the subject. */

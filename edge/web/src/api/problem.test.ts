@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ApiProblem, parseRetryAfterMs, problemFrom } from './problem.ts';
+import { ApiProblem } from './problem.ts';
+import { categoriesOf, fieldDetail, isOutcomeUnknown, isRepeatable } from './problem-details.ts';
+import { parseRetryAfterMs, problemFrom } from './problem-from.ts';
 
 describe('outcome', () => {
-  for (const [status, isOutcomeUnknown, isRepeatable] of [
+  for (const [status, isUnknown, isWorthAnother] of [
     [0, true, true],
     [400, false, false],
     [409, false, false],
@@ -15,21 +17,21 @@ describe('outcome', () => {
   ] as const) {
     test(`status ${status}`, () => {
       const problem = new ApiProblem({ status });
-      assert.equal(problem.isOutcomeUnknown, isOutcomeUnknown);
-      assert.equal(problem.isRepeatable, isRepeatable);
+      assert.equal(isOutcomeUnknown(problem), isUnknown);
+      assert.equal(isRepeatable(problem), isWorthAnother);
     });
   }
 });
 
 test('categories are named once', () => {
   const errors = [{ category: 'spam' }, { detail: 'abuse' }, { category: 'spam' }, {}];
-  assert.equal(new ApiProblem({ errors }).categories, 'spam, abuse');
+  assert.equal(categoriesOf(new ApiProblem({ errors })), 'spam, abuse');
 });
 
 test('field detail is null for a field without error', () => {
   const problem = new ApiProblem({ errors: [{ field: 'name', detail: 'taken' }] });
-  assert.equal(problem.fieldDetail('name'), 'taken');
-  assert.equal(problem.fieldDetail('content'), null);
+  assert.equal(fieldDetail(problem, 'name'), 'taken');
+  assert.equal(fieldDetail(problem, 'content'), null);
 });
 
 describe('problem from an answer', () => {

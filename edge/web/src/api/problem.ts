@@ -1,6 +1,6 @@
 /** The one error of the API: an answer that is no success, or no answer at all. */
 
-import type { Challenge, FieldError, ProblemBody } from './wire.ts';
+import type { Challenge, FieldError } from './wire.ts';
 
 interface ProblemFields {
   status?: number;
@@ -9,12 +9,6 @@ interface ProblemFields {
   errors?: FieldError[];
   challenge?: Challenge | null;
   retryAfterMs?: number;
-}
-
-/** What is read of an answer beside its body. */
-interface AnswerHead {
-  readonly status: number;
-  readonly headers: Pick<Headers, 'get'>;
 }
 
 export class ApiProblem extends Error {
@@ -45,47 +39,4 @@ export class ApiProblem extends Error {
     this.challenge = challenge;
     this.retryAfterMs = retryAfterMs;
   }
-
-  /** Whether the write may have happened. Only the same idempotency key makes a repetition safe. */
-  get isOutcomeUnknown(): boolean {
-    return this.status === 0 || [502, 503, 504].includes(this.status);
-  }
-
-  /** Whether the same request may succeed later. */
-  get isRepeatable(): boolean {
-    return this.isOutcomeUnknown || this.status === 429 || this.status >= 500;
-  }
-
-  /** The categories of a rejected text, each once, separated by commas. */
-  get categories(): string {
-    const all = this.errors.map((error) => error.category || error.detail);
-    return [...new Set(all)].filter(Boolean).join(', ');
-  }
-
-  /** What is wrong with this field of the request; null when nothing is. */
-  fieldDetail(name: string): string | null {
-    return this.errors.find((error) => error.field === name)?.detail ?? null;
-  }
-}
-
-/** The problem that an answer describes; an answer without a description gets a code by its status. */
-export function problemFrom(response: AnswerHead, data: unknown): ApiProblem {
-  const body = (data ?? {}) as ProblemBody;
-  const fallback = response.status >= 502 ? 'unavailable' : 'internal';
-  return new ApiProblem({
-    status: response.status,
-    code: body.code || fallback,
-    detail: body.detail || body.title || '',
-    errors: Array.isArray(body.errors) ? body.errors : [],
-    challenge: body.challenge ?? null,
-    retryAfterMs: parseRetryAfterMs(response.headers.get('Retry-After')),
-  });
-}
-
-/** Seconds or an HTTP date; 0 for anything else and for a date in the past. */
-export function parseRetryAfterMs(value: string | null, nowMs = Date.now()): number {
-  if (!value) return 0;
-  if (/^\d+$/.test(value)) return Number(value) * 1000;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - nowMs);
 }

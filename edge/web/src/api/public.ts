@@ -1,7 +1,8 @@
 /** Calls that need no reader: what they answer is the same for everyone. The element's first script makes none of them. */
 
 import { subjectPath } from './paths.ts';
-import { type ApiAnswer, sendRequest } from './transport.ts';
+import { sendRequest } from './request.ts';
+import type { ApiAnswer } from './transport.ts';
 import type { LatestComment, SubjectCounts, SubjectPage } from './wire.ts';
 
 /** By the name of the subject; at most 100 names. */

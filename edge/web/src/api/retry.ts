@@ -2,6 +2,7 @@
 
 import { sleep } from '../util/time.ts';
 import { ApiProblem } from './problem.ts';
+import { isOutcomeUnknown } from './problem-details.ts';
 
 export const MAX_RETRIES = 3;
 /** A longer wait is the reader's decision. */
@@ -22,7 +23,7 @@ export async function retryWhileOutcomeUnknown<Result>(
     try {
       return await attempt();
     } catch (problem) {
-      if (!(problem instanceof ApiProblem) || !problem.isOutcomeUnknown) throw problem;
+      if (!(problem instanceof ApiProblem) || !isOutcomeUnknown(problem)) throw problem;
       const backoffMs = FIRST_BACKOFF_MS * 2 ** retries * (0.8 + 0.4 * Math.random());
       const waitMs = Math.max(problem.retryAfterMs, backoffMs);
       if (retries >= MAX_RETRIES || waitMs > MAX_RETRY_WAIT_MS) throw problem;

@@ -3,6 +3,7 @@
 import type { ApiClient } from './client.ts';
 import { subjectPath } from './paths.ts';
 import { encodeQuery } from './query.ts';
+import { request } from './send.ts';
 import type { ApiAnswer } from './transport.ts';
 import type { Comment } from './wire.ts';
 
@@ -25,5 +26,5 @@ export function searchThread(
   signal: AbortSignal,
 ): Promise<ApiAnswer<FoundPage>> {
   const url = `${subjectPath(subject)}/search?${encodeQuery(query)}`;
-  return api.request({ method: 'GET', url, signal });
+  return request(api, { method: 'GET', url, signal });
 }

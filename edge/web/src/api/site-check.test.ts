@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { ApiProblem } from './problem.ts';
+import { isRepeatable } from './problem-details.ts';
 import { explainSilence } from './site-check.ts';
 
 const BASE = 'https://comments.example';
@@ -41,7 +42,7 @@ test('server that is read and not written to refuses the site, which is named', 
   const explained = await explainSilence(silence(), BASE, SITE);
   assert.ok(explained instanceof ApiProblem);
   assert.deepEqual(
-    [explained.status, explained.code, explained.detail, explained.isRepeatable],
+    [explained.status, explained.code, explained.detail, isRepeatable(explained)],
     [403, 'site_not_allowed', SITE, false],
   );
 });

@@ -1,6 +1,7 @@
 /** Sends a file with its progress, which `fetch` does not say. */
 
-import { ApiProblem, problemFrom } from './problem.ts';
+import { ApiProblem } from './problem.ts';
+import { problemFrom } from './problem-from.ts';
 import { parseJson } from './transport.ts';
 
 /** As long as the server takes one. */

@@ -5,6 +5,7 @@
 
 import '../text/later.ts';
 import { type ListPage, ListPager } from '../api/pager.ts';
+import { listReplies } from '../api/place-calls.ts';
 import { h } from '../dom/html.ts';
 import { composerText } from '../text/composer.ts';
 import type { CommentHost, OwningComment, PlacedReply } from './host.ts';
@@ -34,7 +35,7 @@ export class AllReplies {
     });
     moreButton.after(this.#foldButton);
     const { id } = view.comment;
-    this.#pager = new ListPager((query, options) => thread.api.listReplies(id, query, options), {
+    this.#pager = new ListPager((query, options) => listReplies(thread.api, id, query, options), {
       sort: 'old',
       limit: REPLIES_PER_PAGE,
     });
@@ -59,8 +60,8 @@ export class AllReplies {
   }
 
   #showPage({ items, isEnded, isStale }: ListPage): void {
-    const { frame, reader, text } = this.#thread;
-    const placed = this.#view.placeReplies(items);
+    const { comments, frame, reader, text } = this.#thread;
+    const placed = comments.placeReplies(this.#view, items);
     this.#placed.push(...placed);
     this.#moreButton.textContent = text.moreReplies;
     this.#moreButton.hidden = isEnded;

@@ -8,6 +8,7 @@ import type { Comment, OverlayEntry, Reaction, ReactionState } from '../api/wire
 import type { Composer, ComposerHost } from '../composer/composer.ts';
 import type * as Forms from '../composer/forms.ts';
 import type { QuotedComment, ShownComment } from '../model/shown-comment.ts';
+import type { ThreadContext } from '../model/thread-context.ts';
 
 /** The comment that a part belongs to. */
 export interface OwningComment {
@@ -15,6 +16,12 @@ export interface OwningComment {
   /** What the reader did to the comment, and may do. */
   readonly own: Readonly<OverlayEntry>;
   readonly authorName: string;
+  /** Holds at most one form. */
+  readonly slot: HTMLElement;
+  readonly replyButton: HTMLButtonElement;
+  readonly replies: OwnedReplies;
+  /** Null until the reader replies to the comment, or may change it. */
+  forms: OpenedForms | null;
   focus(): void;
   hideBody(isHidden: boolean): void;
   renderActions(): void;
@@ -22,8 +29,30 @@ export interface OwningComment {
   showMessage(message: string): void;
   /** Shows a reply in the list that the comment is in. */
   placeReply(reply: Comment): void;
-  /** Shows a page of replies; those on the page keep their places. Answers the others. */
-  placeReplies(replies: Comment[]): PlacedReply[];
+}
+
+interface OpenedForms {
+  /** Shows what the reader may do to the comment. */
+  render(): void;
+  openReply(): void;
+}
+
+/** What a reader does to a comment. */
+export interface CommentActs {
+  react(view: OwningComment, kind: Reaction): Promise<void>;
+  /** Who sees a comment that not everyone sees; empty for another one. */
+  stateOf(view: OwningComment): string;
+  formsOf(view: OwningComment): OpenedForms;
+  /** The next ones of all replies. */
+  showReplies(view: OwningComment): Promise<void>;
+  openMenu(view: OwningComment, opener: HTMLElement): Promise<void>;
+  openCard(view: OwningComment, opener: HTMLElement): Promise<void>;
+}
+
+interface OwnedReplies {
+  readonly moreButton: HTMLButtonElement;
+  /** Null until the reader asks for all replies. */
+  all: { showNext(): Promise<void> } | null;
 }
 
 export interface PlacedReply {
@@ -31,7 +60,31 @@ export interface PlacedReply {
   focus(): void;
 }
 
-/** The thread that a comment is shown in. */
+/** The thread that a comment is drawn in. What acts on the comment is loaded later. */
+export interface DrawnHost extends Omit<ThreadContext, 'recent'> {
+  /** Whether one can write here. */
+  readonly isOpen: boolean;
+  /** Null while the reader has muted no author. */
+  readonly muting: AuthorMuting | null;
+  /** The member that the subject belongs to. */
+  readonly ownerId: string | null;
+  /** Null before it is loaded. */
+  readonly later: LaterHost | null;
+  /** Loads what acts; rejects where it cannot be loaded. A second call costs nothing. */
+  complete(): Promise<LaterHost>;
+  /** Carries out a press as soon as what acts is loaded; where it cannot be loaded, `place` says so. */
+  act(place: MessagePlace, action: (acts: CommentActs) => unknown): Promise<void>;
+}
+
+/** What a thread has as soon as it is used, or its reader is known. */
+export interface LaterHost {
+  readonly thread: CommentHost;
+  readonly acts: CommentActs;
+  readonly reader: OverlaySource;
+  readonly recent: ThreadContext['recent'];
+}
+
+/** The thread that a comment is used in. */
 export interface CommentHost extends ComposerHost {
   /** Whether one can write here. */
   readonly isOpen: boolean;
@@ -61,6 +114,8 @@ interface FloorSource {
   /** A comment as others quote it; undefined while it is not known. */
   floorOf(id: string): QuotedComment | undefined;
   addFloors(comments: Comment[]): void;
+  /** Shows a page of replies under their comment; those on the page keep their places. Answers the others. */
+  placeReplies(under: OwningComment, replies: Comment[]): PlacedReply[];
   /** What a page brings, before its comments are placed. */
   addPage(page: Pick<ListPage, 'items' | 'floors'>): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What opens under a comment: the form for a reply or an edit. */
+/** What opens under a comment: the form for a reply or an edit. It is loaded when the reader replies, or may change a comment. */
 
 import type { ComposerPurpose } from '../composer/composer.ts';
 import { h } from '../dom/html.ts';
@@ -6,59 +6,43 @@ import { isTombstone } from '../model/shown-comment.ts';
 import type { CommentHost, MessagePlace, OwningComment } from './host.ts';
 
 export class InlineForms {
-  /** Holds at most one form. */
-  readonly slot = h('div');
-  readonly replyButton: HTMLButtonElement;
-  readonly editButton: HTMLButtonElement;
-  readonly deleteButton: HTMLButtonElement;
+  readonly #editButton: HTMLButtonElement;
+  readonly #deleteButton: HTMLButtonElement;
   readonly #thread: CommentHost;
   readonly #view: OwningComment;
 
+  /** Puts the buttons for the reader's own comments beside those of all readers. */
   constructor(thread: CommentHost, view: OwningComment) {
     this.#thread = thread;
     this.#view = view;
     const { text } = thread;
-    this.replyButton = actionButton('reply', text.reply, () => this.#openReply());
-    this.editButton = actionButton('edit', text.edit, () => this.#openEdit());
-    this.deleteButton = actionButton('delete', text.delete, () => {
-      this.close();
+    this.#editButton = actionButton('edit', text.edit, () => this.#openEdit());
+    this.#deleteButton = actionButton('delete', text.delete, () => {
+      view.slot.replaceChildren();
       thread.useMenus(view, (menus) => menus.deleteComment(view));
     });
-  }
-
-  get isOpen(): boolean {
-    return this.slot.childElementCount > 0;
+    view.replyButton.after(this.#editButton, this.#deleteButton);
+    this.render();
   }
 
   render(): void {
-    const { text } = this.#thread;
-    const { comment, own, authorName } = this.#view;
-    const isPublished = comment.state === 'published';
-    this.replyButton.hidden = !isPublished || !this.#thread.isOpen;
-    const isBuilding = this.#thread.mode === 'building';
-    this.replyButton.textContent = isBuilding ? text.build : text.reply;
-    const label = isBuilding ? `${text.build}: ${authorName}` : text.writeReply(authorName);
-    this.replyButton.setAttribute('aria-label', label);
-    this.editButton.hidden = !isPublished || !own.can_edit;
-    this.deleteButton.hidden =
+    const { comment, own } = this.#view;
+    this.#editButton.hidden = comment.state !== 'published' || !own.can_edit;
+    this.#deleteButton.hidden =
       isTombstone(comment) || comment.state === 'sending' || !own.can_delete;
   }
 
-  close(): void {
-    this.slot.replaceChildren();
-  }
-
-  #openReply(): void {
-    const { comment } = this.#view;
-    openForm(this.#thread, { parent: comment }, this.slot, this.replyButton, this.#view);
+  openReply(): void {
+    const { comment, replyButton, slot } = this.#view;
+    openForm(this.#thread, { parent: comment }, slot, replyButton, this.#view);
     this.#view.hideBody(false);
   }
 
   async #openEdit(): Promise<void> {
-    const { comment } = this.#view;
+    const { comment, slot } = this.#view;
     const close = () => this.#view.hideBody(false);
     const edit = { edit: comment };
-    if (await openForm(this.#thread, edit, this.slot, this.editButton, this.#view, close)) {
+    if (await openForm(this.#thread, edit, slot, this.#editButton, this.#view, close)) {
       this.#view.hideBody(true);
     }
   }

@@ -1,12 +1,8 @@
-/**
- * The like and dislike buttons of one comment. A press shows at once and is sent; an error takes
- * everything back to what the server last confirmed.
- */
+/** The like and dislike buttons of one comment, with their numbers. */
 
-import type { Reaction, ReactionState } from '../api/wire.ts';
+import type { Reaction } from '../api/wire.ts';
 import { h, icon, screenReaderText, THUMB_PATH } from '../dom/html.ts';
-import { reactionStateWith } from '../model/shown-comment.ts';
-import type { CommentHost, OwningComment } from './host.ts';
+import type { DrawnHost, OwningComment } from './host.ts';
 
 interface ReactionButton {
   readonly node: HTMLButtonElement;
@@ -14,14 +10,12 @@ interface ReactionButton {
 }
 
 export class ReactionButtons {
-  readonly #thread: CommentHost;
+  readonly #thread: DrawnHost;
   readonly #view: OwningComment;
   readonly #like: ReactionButton;
   readonly #dislike: ReactionButton;
-  #wanted: Reaction | null = null;
-  #isSending = false;
 
-  constructor(thread: CommentHost, view: OwningComment) {
+  constructor(thread: DrawnHost, view: OwningComment) {
     this.#thread = thread;
     this.#view = view;
     this.#like = this.#buildButton('like');
@@ -52,7 +46,7 @@ export class ReactionButtons {
         type: 'button',
         class: `act ${kind}`,
         'aria-pressed': 'false',
-        on: { click: () => this.#react(kind) },
+        on: { click: () => this.#thread.act(this.#view, (acts) => acts.react(this.#view, kind)) },
       },
       icon(THUMB_PATH),
       screenReaderText(this.#thread.text[kind]),
@@ -60,40 +54,5 @@ export class ReactionButtons {
       count,
     );
     return { node, count };
-  }
-
-  async #react(kind: Reaction): Promise<void> {
-    const { identity, reacting } = this.#thread;
-    this.#view.showMessage('');
-    if (!identity.token && !(await this.#thread.becomeGuest(this.#view))) return;
-    const before = this.#state();
-    this.#wanted = before.reaction === kind ? null : kind;
-    reacting.showReaction(this.#view.comment.id, reactionStateWith(before, this.#wanted));
-    if (!this.#isSending) await this.#sendUntilSettled(before);
-  }
-
-  #state(): ReactionState {
-    const { likes, dislikes } = this.#view.comment;
-    return { likes, dislikes, reaction: this.#view.own.reaction };
-  }
-
-  /** Of the presses made while a request is under way, the last one is sent after it. */
-  async #sendUntilSettled(before: ReactionState): Promise<void> {
-    const { reacting } = this.#thread;
-    const { id } = this.#view.comment;
-    let confirmed = before;
-    let sent: Reaction | null;
-    this.#isSending = true;
-    try {
-      do {
-        sent = this.#wanted;
-        confirmed = await reacting.sendReaction(id, sent, confirmed);
-      } while (this.#wanted !== sent);
-    } catch (problem) {
-      this.#thread.report(problem, this.#view);
-    } finally {
-      this.#isSending = false;
-      reacting.showReaction(id, confirmed);
-    }
   }
 }

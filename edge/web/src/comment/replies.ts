@@ -2,31 +2,30 @@
 
 import type { Comment } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
-import type { AllReplies } from './all-replies.ts';
-import type { CommentHost, OwningComment } from './host.ts';
+import type { DrawnHost, OwningComment } from './host.ts';
 
 export class ReplyList {
   readonly list = h('ol', { class: 'replies', role: 'list' });
   readonly moreButton: HTMLButtonElement;
-  readonly #thread: CommentHost;
-  readonly #view: OwningComment;
   /** Null until the reader asks for all replies. */
-  #all: AllReplies | null = null;
+  all: OwningComment['replies']['all'] = null;
+  readonly #thread: DrawnHost;
+  readonly #view: OwningComment;
 
-  constructor(thread: CommentHost, view: OwningComment) {
+  constructor(thread: DrawnHost, view: OwningComment) {
     this.#thread = thread;
     this.#view = view;
     this.moreButton = h('button', {
       type: 'button',
       class: 'link more-replies',
       hidden: true,
-      on: { click: () => this.#expand() },
+      on: { click: () => thread.act(view, (acts) => acts.showReplies(view)) },
     });
   }
 
   /** Shows the replies of a comment in a list, unless the reader has opened all of them. */
   showTop(comment: Comment): void {
-    if (this.#all) return;
+    if (this.all) return;
     const replies = comment.top_replies ?? [];
     const order = [...replies];
     // Parents first, so that a tree can draw an answer under what it answers.
@@ -35,16 +34,5 @@ export class ReplyList {
     const left = comment.more_replies || (replies.length > 0 ? 0 : comment.replies);
     this.moreButton.hidden = left <= 0;
     this.moreButton.textContent = this.#thread.text.showReplies(this.#view.comment.replies);
-  }
-
-  async #expand(): Promise<void> {
-    try {
-      const { AllReplies } = await import('./all-replies.ts');
-      this.#all ??= new AllReplies(this.#thread, this.#view, this.moreButton);
-    } catch {
-      this.#view.showMessage(this.#thread.text.errors.network);
-      return;
-    }
-    await this.#all.showNext();
   }
 }

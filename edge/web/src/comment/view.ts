@@ -6,28 +6,28 @@
 import type { Comment, OverlayEntry } from '../api/wire.ts';
 import { h, uniqueId } from '../dom/html.ts';
 import { setTabStop } from '../dom/tab-stop.ts';
-import { authorNameOf, isTombstone, type ShownComment } from '../model/shown-comment.ts';
-import type { Timer } from '../util/time.ts';
+import {
+  authorNameOf,
+  isTombstone,
+  NO_OVERLAY_ENTRY,
+  type ShownComment,
+} from '../model/shown-comment.ts';
 import { Building } from './building.ts';
 import type { CommentScope } from './comment-scope.ts';
 import { TextFold } from './fold.ts';
 import { CommentHeader } from './header.ts';
-import type { CommentHost, OwningComment } from './host.ts';
-import { InlineForms } from './inline-forms.ts';
+import type { DrawnHost, OwningComment } from './host.ts';
 import { avatarOf, bodyOf } from './parts.ts';
 import { ReactionButtons } from './reactions.ts';
 import { ReplyList } from './replies.ts';
 
-const MARK_MS = 2_000;
-
 /** The thread that views are shown in, with the places of their replies. */
-export interface CommentViewHost extends CommentHost {
-  readonly comments: ReplyPlaces & CommentHost['comments'];
+export interface CommentViewHost extends DrawnHost {
+  readonly comments: ReplyPlaces;
 }
 
 interface ReplyPlaces {
   place(comment: Comment, scope: CommentScope<CommentView>): CommentView | null;
-  placeReplies(parent: CommentView, replies: Comment[]): CommentView[];
 }
 
 export class CommentView implements OwningComment {
@@ -35,7 +35,10 @@ export class CommentView implements OwningComment {
   readonly node: HTMLLIElement;
   readonly scope: CommentScope<CommentView>;
   readonly replies: ReplyList;
-  readonly forms: InlineForms;
+  /** Holds at most one form. */
+  readonly slot = h('div');
+  readonly replyButton: HTMLButtonElement;
+  forms: OwningComment['forms'] = null;
   readonly reactions: ReactionButtons;
   readonly building: Building;
   comment: ShownComment;
@@ -50,7 +53,6 @@ export class CommentView implements OwningComment {
   readonly #answered = h('p', { class: 'answer', hidden: true });
   readonly #state = h('p', { class: 'state' });
   readonly #message = h('p', { class: 'error', role: 'alert' });
-  #markTimer: Timer | undefined;
   #avatar = h('div', { class: 'avatar' });
   readonly #fold: TextFold;
 
@@ -58,11 +60,11 @@ export class CommentView implements OwningComment {
     this.#thread = thread;
     this.comment = comment;
     this.scope = scope;
-    this.own = thread.reader.overlayEntry(comment.id);
+    this.own = thread.later?.reader.overlayEntry(comment.id) ?? NO_OVERLAY_ENTRY;
     const ids = { author: uniqueId('author'), when: uniqueId('when'), floor: uniqueId('floor') };
     this.#fold = new TextFold(thread.text);
     this.#header = new CommentHeader(comment, thread.locale, ids, (author) =>
-      thread.useMenus(this, (menus) => menus.openCard(this.comment, author)),
+      thread.act(this, (acts) => acts.openCard(this, author)),
     );
     this.#menuButton = h(
       'button',
@@ -74,14 +76,18 @@ export class CommentView implements OwningComment {
         'aria-haspopup': 'menu',
         'aria-expanded': 'false',
         on: {
-          click: () => thread.useMenus(this, (menus) => menus.openMenu(this, this.#menuButton)),
+          click: () => thread.act(this, (acts) => acts.openMenu(this, this.#menuButton)),
         },
       },
       '⋯',
     );
     this.reactions = new ReactionButtons(thread, this);
     this.building = new Building(thread, this);
-    this.forms = new InlineForms(thread, this);
+    this.replyButton = h('button', {
+      type: 'button',
+      class: 'act reply',
+      on: { click: () => thread.act(this, (acts) => acts.formsOf(this).openReply()) },
+    });
     this.replies = new ReplyList(thread, this);
     this.#article = h(
       'article',
@@ -110,20 +116,12 @@ export class CommentView implements OwningComment {
   /** Takes over what the overlay says about the reader and this comment. */
   applyOverlay(entry: Readonly<OverlayEntry>): void {
     this.own = { ...this.own, ...entry };
-    this.#renderState();
     this.renderActions();
   }
 
   setPinned(): void {
     this.isPinned = true;
     this.#header.renderBadges(this.comment, this.#marks);
-  }
-
-  /** Marks the comment that a link names, for a moment. */
-  mark(): void {
-    clearTimeout(this.#markTimer);
-    this.node.classList.add('target');
-    this.#markTimer = setTimeout(() => this.node.classList.remove('target'), MARK_MS);
   }
 
   focus(options?: FocusOptions): void {
@@ -147,7 +145,7 @@ export class CommentView implements OwningComment {
     const isAnswer = parent_id !== null && place !== 'below-parent';
     const isFramed = isAnswer && (place === 'alone' || this.#thread.mode === 'building');
     this.node.classList.toggle('card', isAnswer && place === 'alone');
-    this.building.drawByItself(isFramed, { isAlone: place === 'alone' });
+    this.building.drawByItself(isFramed, place === 'alone');
     const isLine = isAnswer && !isFramed && reply_to;
     this.#answered.hidden = !isLine;
     if (!isLine) return;
@@ -164,26 +162,32 @@ export class CommentView implements OwningComment {
     this.#thread.comments.place(reply, this.scope);
   }
 
-  placeReplies(replies: Comment[]): CommentView[] {
-    return this.#thread.comments.placeReplies(this, replies);
-  }
-
   renderActions(): void {
+    this.#renderState();
     this.reactions.render(this.comment.state === 'published');
-    this.forms.render();
+    this.#renderReply();
+    if (this.own.can_edit || this.own.can_delete) this.#thread.later?.acts.formsOf(this);
+    this.forms?.render();
     this.#menuButton.hidden = this.comment.state !== 'published';
     setTabStop(this.#article);
   }
 
+  #renderReply(): void {
+    const { isOpen, mode, text } = this.#thread;
+    const { authorName, replyButton } = this;
+    const isBuilding = mode === 'building';
+    replyButton.hidden = this.comment.state !== 'published' || !isOpen;
+    replyButton.textContent = isBuilding ? text.build : text.reply;
+    const label = isBuilding ? `${text.build}: ${authorName}` : text.writeReply(authorName);
+    replyButton.setAttribute('aria-label', label);
+  }
+
   #buildMain(authorId: string): HTMLElement {
-    const { replyButton, editButton, deleteButton, slot } = this.forms;
     const actions = h(
       'div',
       { class: 'actions', role: 'toolbar', 'aria-labelledby': authorId },
       ...this.reactions.nodes,
-      replyButton,
-      editButton,
-      deleteButton,
+      this.replyButton,
       this.#menuButton,
     );
     return h(
@@ -196,7 +200,7 @@ export class CommentView implements OwningComment {
       this.#fold.node,
       actions,
       this.#message,
-      slot,
+      this.slot,
     );
   }
 
@@ -207,7 +211,6 @@ export class CommentView implements OwningComment {
     this.#avatar.replaceWith(avatar);
     this.#avatar = avatar;
     this.#header.render(comment, this.#floorText(), this.#marks);
-    this.#renderState();
     const placeholder = muting?.placeholder(comment) ?? null;
     this.node.classList.toggle('muted', placeholder !== null);
     this.#fold.show(placeholder ?? bodyOf(comment, locale, api.base));
@@ -229,17 +232,7 @@ export class CommentView implements OwningComment {
   }
 
   #renderState(): void {
-    this.#state.textContent = this.#stateText();
+    this.#state.textContent = this.#thread.later?.acts.stateOf(this) ?? '';
     this.#state.hidden = !this.#state.textContent;
-  }
-
-  #stateText(): string {
-    const { text } = this.#thread;
-    const { state, visibility } = this.comment;
-    if (state === 'sending') return text.sending;
-    if (state === 'review') return text.review;
-    if (state === 'rejected') return text.rejected;
-    if (visibility === 'self') return text.selfOnly;
-    return state === 'published' && this.own.masked ? text.masked(this.own.masked) : '';
   }
 }

@@ -3,15 +3,18 @@
 import { sendAnswering } from '../api/challenge.ts';
 import { editComment, postComment, uploadPicture } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
+import { fieldDetail, isRepeatable } from '../api/problem-details.ts';
 import { MAX_RETRIES, retryWhileOutcomeUnknown } from '../api/retry.ts';
 import type { ApiAnswer } from '../api/transport.ts';
 import type { Challenge, Comment, MemberName } from '../api/wire.ts';
 import { closeOnEscape } from '../dom/escape.ts';
 import { h } from '../dom/html.ts';
 import { selectedTextIn } from '../dom/selection.ts';
+import { memberOf } from '../model/member.ts';
 import { type AnsweredComment, authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { composerText } from '../text/composer.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import { countCodePoints } from '../util/count.ts';
 import { tabStorage } from '../util/json-storage.ts';
 import { answerChallenge } from './answer.ts';
@@ -150,7 +153,8 @@ export class Composer {
   /** Shows who posts, or asks for a name when no identity is known. */
   showIdentity(): void {
     const { account, identity, text } = this.#thread;
-    const { kind, member } = identity;
+    const { kind } = identity;
+    const member = memberOf(identity);
     const { postingAs } = this.#form;
     // Who has just signed in may have no name yet, nor has a guest who has only reacted.
     const isNameless = kind !== 'host' && !member?.name;
@@ -201,7 +205,7 @@ export class Composer {
     const authors = [this.#parent, ...comments.views.map(({ comment }) => comment)].flatMap(
       (comment) => comment?.author ?? [],
     );
-    const others = authors.filter(({ id, name }) => name && id !== identity.member?.id);
+    const others = authors.filter(({ id, name }) => name && id !== memberOf(identity)?.id);
     return [...new Map(others.map(({ id, name }) => [id, { id, name }])).values()];
   }
 
@@ -361,11 +365,11 @@ export class Composer {
   /** Rejects with an `ApiProblem` when the server refuses the name. */
   async #takeName(name: string): Promise<void> {
     const { identity, writing } = this.#thread;
-    if (!identity.member) {
+    if (!memberOf(identity)) {
       await writing.becomeGuest(name);
       return;
     }
-    if (name !== identity.member?.name) await writing.rename(name);
+    if (name !== memberOf(identity)?.name) await writing.rename(name);
     this.#isRenaming = false;
     this.showIdentity();
   }
@@ -404,7 +408,7 @@ export class Composer {
     if (!(problem instanceof ApiProblem)) throw problem;
     const { identity, reader, text } = this.#thread;
     if (problem.code === 'idempotency_mismatch') this.#draft.forgetKey();
-    if (problem.isRepeatable) this.#form.submitButton.textContent = text.retry;
+    if (isRepeatable(problem)) this.#form.submitButton.textContent = text.retry;
     const { guest } = identity;
     if (reader.dropRefusedToken(problem)) {
       this.#askName(guest?.member.name);
@@ -420,7 +424,7 @@ export class Composer {
   #showProblem(problem: ApiProblem): void {
     const { locale, text } = this.#thread;
     this.#thread.emitProblem(problem);
-    const nameDetail = this.#form.asksName ? problem.fieldDetail('name') : null;
+    const nameDetail = this.#form.asksName ? fieldDetail(problem, 'name') : null;
     if (nameDetail) {
       this.#form.showNameError(nameDetail);
       return;
@@ -428,7 +432,7 @@ export class Composer {
     // The sentence about a rejected text names its categories already.
     const errors = problem.code === 'content_rejected' ? [] : problem.errors;
     const details = errors.map((error) => error.detail);
-    const parts = [locale.describeProblem(problem), ...details, text.keptText];
+    const parts = [describeProblem(locale, problem), ...details, text.keptText];
     this.#form.showTextError(parts.filter(Boolean).join(' '));
     this.#form.text.error.dataset.code = problem.code;
     if (problem.status === 429 && problem.retryAfterMs) this.#countDown(problem);
@@ -442,7 +446,7 @@ export class Composer {
     submitButton.setAttribute('aria-disabled', 'true');
     this.#countdown.start(problem, error, {
       text: text.keptText,
-      describe: (each) => locale.describeProblem(each),
+      describe: (each) => describeProblem(locale, each),
       onEnd: () => {
         submitButton.setAttribute('aria-disabled', String(this.#isBusy));
         this.#form.clearTextError();

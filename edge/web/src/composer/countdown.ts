@@ -2,7 +2,6 @@
 
 import { ApiProblem } from '../api/problem.ts';
 import { h, screenReaderText } from '../dom/html.ts';
-import type { Locale } from '../text/locale.ts';
 import type { Timer } from '../util/time.ts';
 
 const TICK_MS = 1_000;
@@ -21,7 +20,11 @@ export class Countdown {
   start(
     problem: ApiProblem,
     node: HTMLElement,
-    { text, describe, onEnd }: { text: string; describe: Locale['describeProblem']; onEnd(): void },
+    {
+      text,
+      describe,
+      onEnd,
+    }: { text: string; describe: (problem: ApiProblem) => string; onEnd(): void },
   ): void {
     this.stop();
     const endsAtMs = performance.now() + problem.retryAfterMs;

@@ -6,6 +6,7 @@
 import { newIdempotencyKey } from '../api/retry.ts';
 import type { MemberName } from '../api/wire.ts';
 import type { JsonStorage } from '../util/json-storage.ts';
+import { keepIn, removeFrom } from '../util/keep.ts';
 import { draftKey } from './draft-key.ts';
 
 interface StoredDraft {
@@ -44,12 +45,12 @@ export class ComposerDraft {
     const key = isSent ? (this.#sent?.key ?? null) : null;
     if (!text) {
       this.picked = [];
-      this.#storage?.remove(this.#storageKey);
+      if (this.#storage) removeFrom(this.#storage, this.#storageKey);
       return;
     }
     const { picked } = this;
     const draft: StoredDraft = { text, key, ...(picked.length > 0 && { picked }) };
-    this.#storage?.set(this.#storageKey, draft);
+    if (this.#storage) keepIn(this.#storage, this.#storageKey, draft);
   }
 
   /** The key for sending `content` with pictures: the same one as long as both are the same. */

@@ -1,16 +1,23 @@
 /** The form at the top of a thread: a line that becomes a form when the reader comes to it, or has left a draft. */
 
 import { h } from '../dom/html.ts';
+import type { ThreadContext } from '../model/thread-context.ts';
 import { tabStorage } from '../util/json-storage.ts';
 import type { Composer, ComposerHost } from './composer.ts';
 import { draftKey, draftScope } from './draft-key.ts';
 import type * as Forms from './forms.ts';
 import { type ComposerShell, composerShell } from './shell.ts';
 
-interface MainComposerHost extends ComposerHost {
-  loadForms(): Promise<typeof Forms>;
+interface MainComposerHost extends Omit<ThreadContext, 'recent'> {
+  /** Loads what acts. */
+  complete(): Promise<Completed>;
   /** The open forms. */
   readonly composers: Set<Composer>;
+}
+
+interface Completed {
+  readonly thread: ComposerHost;
+  loadForms(): Promise<typeof Forms>;
 }
 
 export class MainComposer {
@@ -31,7 +38,12 @@ export class MainComposer {
     this.form.append(this.#error);
     this.form.addEventListener('dragenter', () => this.#open());
     // The reader who points at it is about to use it.
-    this.form.addEventListener('pointerenter', () => thread.loadForms().catch(() => undefined));
+    this.form.addEventListener('pointerenter', () =>
+      thread
+        .complete()
+        .then((later) => later.loadForms())
+        .catch(() => undefined),
+    );
     for (const event of ['focus', 'input'] as const) {
       input.addEventListener(event, () => this.#open());
     }
@@ -54,8 +66,9 @@ export class MainComposer {
     if (this.#composer || this.#isLoading) return;
     this.#isLoading = true;
     try {
-      const { Composer } = await this.#thread.loadForms();
-      this.#composer = new Composer(this.#thread, {}, null, this.#shell);
+      const later = await this.#thread.complete();
+      const { Composer } = await later.loadForms();
+      this.#composer = new Composer(later.thread, {}, null, this.#shell);
       this.#thread.composers.add(this.#composer);
       this.#error.remove();
     } catch {

@@ -4,6 +4,7 @@ import type { ApiClient } from '../api/client.ts';
 import { createNamelessGuest, previewText } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { tabStorage } from '../util/json-storage.ts';
+import { keepIn } from '../util/keep.ts';
 
 /**
  * Rejects with an `ApiProblem`. The server asks who is asking: who has no identity yet is a guest without a name for this
@@ -21,6 +22,6 @@ export async function fetchPreview(api: ApiClient, content: string): Promise<str
     }
   }
   const { token } = (await createNamelessGuest(api)).data;
-  tabStorage.set(key, token);
+  keepIn(tabStorage, key, token);
   return (await previewText(api, content, token)).data.html;
 }

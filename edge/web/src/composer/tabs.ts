@@ -4,6 +4,7 @@ import { ApiProblem } from '../api/problem.ts';
 import { h, uniqueId } from '../dom/html.ts';
 import { safeHtml } from '../dom/safe-html.ts';
 import type { ComposerStrings } from '../text/composer.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import type { Locale } from '../text/locale.ts';
 import { nextOf } from './toolbar.ts';
 
@@ -87,7 +88,7 @@ export class WriteTabs {
     const isLeftOut = problem.status === 503;
     const details = problem.code === 'invalid_request' ? problem.errors : [];
     const sentence = [
-      isLeftOut ? this.#text.noPreview : this.#host.locale.describeProblem(problem),
+      isLeftOut ? this.#text.noPreview : describeProblem(this.#host.locale, problem),
       ...details.map(({ detail }) => detail),
     ].join(' ');
     return h('p', { class: 'error', role: 'alert', 'data-code': problem.code }, sentence);

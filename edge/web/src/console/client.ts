@@ -1,7 +1,9 @@
 /** The moderators' calls, one method each. */
 
-import { ApiProblem, problemFrom } from '../api/problem.ts';
-import { type ApiRequest, parseJson, sendRequest } from '../api/transport.ts';
+import { ApiProblem } from '../api/problem.ts';
+import { problemFrom } from '../api/problem-from.ts';
+import { type ApiRequest, sendRequest } from '../api/request.ts';
+import { parseJson } from '../api/transport.ts';
 import type { Comment } from '../api/wire.ts';
 import { createdAt } from './comment-id.ts';
 import { readJsonLines } from './json-lines.ts';

@@ -1,6 +1,6 @@
 /** Passkeys of this browser and of keys that are plugged into it: WebAuthn, with its bytes as JSON has them. */
 
-import { sendRequest } from '../api/transport.ts';
+import { sendRequest } from '../api/request.ts';
 import type { PasskeyChallenge } from './wire.ts';
 
 const PATH = '/v1/auth/passkeys';

@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ApiProblem } from '../api/problem.ts';
+import { fieldDetail } from '../api/problem-details.ts';
 import { isConflict, Problem, useConsole } from './parts.tsx';
 import { listHref } from './route.ts';
 import { inOrder, sectionName, settingName } from './setting-names.ts';
@@ -70,7 +71,7 @@ export function Settings() {
                 field={field}
                 value={changed.has(field.name) ? (changed.get(field.name) ?? null) : field.value}
                 isFixed={settings.fixed.includes(field.name)}
-                problem={problem instanceof ApiProblem ? problem.fieldDetail(field.name) : null}
+                problem={problem instanceof ApiProblem ? fieldDetail(problem, field.name) : null}
                 onChange={(value) => setChanged(new Map(changed).set(field.name, value))}
               />
             ))}

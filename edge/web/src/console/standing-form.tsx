@@ -2,6 +2,7 @@
 
 import { useId, useState } from 'preact/hooks';
 import { ApiProblem } from '../api/problem.ts';
+import { fieldDetail } from '../api/problem-details.ts';
 import { useConsole } from './parts.tsx';
 import { standingPatch, type TypedStanding, typedStanding } from './standing.ts';
 import type { ConsoleText } from './text.ts';
@@ -36,7 +37,7 @@ export function StandingForm({
   const set = (field: keyof TypedStanding, value: string) =>
     setTyped((before) => ({ ...before, [field]: value }));
   const wrong = (field: string) =>
-    problem instanceof ApiProblem ? problem.fieldDetail(field) : null;
+    problem instanceof ApiProblem ? fieldDetail(problem, field) : null;
   const save = async (event: SubmitEvent) => {
     event.preventDefault();
     if (!patch) return;

@@ -2,6 +2,7 @@
 
 import { useId, useState } from 'preact/hooks';
 import { ApiProblem } from '../api/problem.ts';
+import { fieldDetail } from '../api/problem-details.ts';
 import { Dialog } from './dialog.tsx';
 import { Problem, useConsole } from './parts.tsx';
 import { changedFields, SUBJECT_MODES, type SubjectForm } from './subject-patch.ts';
@@ -36,7 +37,7 @@ export function SubjectDialog({
     setForm((before) => ({ ...before, [field]: value.trim() || null }));
   };
   const wrong = (field: string) =>
-    problem instanceof ApiProblem ? problem.fieldDetail(field) : null;
+    problem instanceof ApiProblem ? fieldDetail(problem, field) : null;
   const save = async (event: SubmitEvent, close: () => void) => {
     event.preventDefault();
     setProblem(null);

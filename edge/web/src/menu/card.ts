@@ -7,7 +7,9 @@ import type { Author } from '../api/wire.ts';
 import { authorBadges } from '../comment/header.ts';
 import { avatarOf } from '../comment/parts.ts';
 import { h, uniqueId } from '../dom/html.ts';
+import { memberOf } from '../model/member.ts';
 import { authorNameOf } from '../model/shown-comment.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import { menuText } from '../text/menu.ts';
 import type { MenuHost } from './host.ts';
 import type { Muting } from './muting.ts';
@@ -40,7 +42,7 @@ export async function openCard(
   );
   const popup = openPopup(node, opener, frame.section);
   if (!popup) return;
-  if (author.id !== identity.member?.id) node.append(muteButton(host, author, muting, popup));
+  if (author.id !== memberOf(identity)?.id) node.append(muteButton(host, author, muting, popup));
   node.focus();
   await showComments(host, author, list, popup);
 }
@@ -85,7 +87,7 @@ async function showComments(
     list.append(...(items.length > 0 ? items : [h('li', {}, menuText(locale).noComments)]));
   } catch (problem) {
     if (!(problem instanceof ApiProblem)) throw problem;
-    list.append(h('li', { class: 'error' }, locale.describeProblem(problem)));
+    list.append(h('li', { class: 'error' }, describeProblem(locale, problem)));
   }
   list.removeAttribute('aria-busy');
   popup.place();

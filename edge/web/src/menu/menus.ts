@@ -4,6 +4,7 @@ import '../text/later.ts';
 import type { Author } from '../api/wire.ts';
 import type { CommentMenus, OwningComment } from '../comment/host.ts';
 import { canShare, copyLink, shareLink } from '../comment/share.ts';
+import { memberOf, moderatorTokenOf } from '../model/member.ts';
 import type { ShownComment } from '../model/shown-comment.ts';
 import css from '../style/menu.css';
 import { addStyles } from '../style/style-sheet.ts';
@@ -71,11 +72,11 @@ export class Menus implements CommentMenus {
           () => opener.focus(),
         ),
     };
-    const isOfAnother = author && author.id !== identity.member?.id;
+    const isOfAnother = author && author.id !== memberOf(identity)?.id;
     return [
       { label: text.copyLink, act: () => copyLink(this.#host, id, view) },
       ...(canShare ? [{ label: text.share, act: () => shareLink(id) }] : []),
-      ...(isOfAnother && !identity.moderatorToken ? [report] : []),
+      ...(isOfAnother && !moderatorTokenOf(identity) ? [report] : []),
       ...(isOfAnother ? [this.#muteItem(view, author)] : []),
     ];
   }

@@ -11,6 +11,7 @@ import {
 import { ApiProblem } from '../api/problem.ts';
 import type { Author, Comment } from '../api/wire.ts';
 import type { OwningComment } from '../comment/host.ts';
+import { memberOf, moderatorTokenOf } from '../model/member.ts';
 import { hasFlag } from '../model/shown-comment.ts';
 import { type MenuStrings, menuText } from '../text/menu.ts';
 import type { MenuHost } from './host.ts';
@@ -51,12 +52,12 @@ export class Moderation {
     const { identity, ownerId } = this.#host;
     const text = this.#text;
     const { author } = view.comment;
-    const isModerator = identity.moderatorToken !== null;
-    const isOwner = ownerId !== null && identity.member?.id === ownerId;
+    const isModerator = moderatorTokenOf(identity) !== null;
+    const isOwner = ownerId !== null && memberOf(identity)?.id === ownerId;
     if (!author || !(isModerator || isOwner)) return { items: [] };
     const isPinned = this.#isPinned(view);
     const isFeatured = hasFlag(view.comment, 'featured');
-    const isOwn = author.id === identity.member?.id;
+    const isOwn = author.id === memberOf(identity)?.id;
     const item = (label: string, act: () => Act | null): MenuItem => ({
       label,
       act: () => {

@@ -6,6 +6,7 @@ import { mutedKey } from '../model/muted.ts';
 import { authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import { menuText } from '../text/menu.ts';
 import { siteStorage } from '../util/json-storage.ts';
+import { keepIn, removeFrom } from '../util/keep.ts';
 import type { MenuHost } from './host.ts';
 
 /** The oldest ones are forgotten. */
@@ -35,8 +36,8 @@ export class Muting {
     const key = mutedKey(this.#host.api.base);
     const others = this.#stored.filter((each) => each !== id);
     const authors = isMuted ? [...others, id].slice(-MAX_MUTED) : others;
-    if (authors.length > 0) siteStorage.set(key, authors);
-    else siteStorage.remove(key);
+    if (authors.length > 0) keepIn(siteStorage, key, authors);
+    else removeFrom(siteStorage, key);
     this.#authors = new Set(authors);
     this.#opened.clear();
     this.#render();

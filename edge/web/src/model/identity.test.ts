@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ReaderIdentity, readTokenClaims } from './identity.ts';
+import { ReaderIdentity } from './identity.ts';
+import { dropGuest, keepGuest, memberOf, moderatorTokenOf, readTokenClaims } from './member.ts';
 
 const tokenOf = (claims: object) =>
   `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.signature`;
@@ -23,24 +24,24 @@ test('only the host can name a moderator', () => {
     [undefined, false],
   ] as const) {
     identity.hostToken = tokenOf({ sub: '7', name: 'Mo', role });
-    assert.equal(identity.moderatorToken === identity.hostToken, expected, role);
+    assert.equal(moderatorTokenOf(identity) === identity.hostToken, expected, role);
   }
   identity.hostToken = null;
-  identity.keepGuest({ token: tokenOf({ role: 'admin' }), member: { id: '1', name: 'Ann' } });
-  assert.equal(identity.moderatorToken, null);
-  identity.dropGuest();
+  keepGuest(identity, { token: tokenOf({ role: 'admin' }), member: { id: '1', name: 'Ann' } });
+  assert.equal(moderatorTokenOf(identity), null);
+  dropGuest(identity);
 });
 
 test('host token wins over a guest', () => {
   const identity = new ReaderIdentity('https://identity.test', null);
-  assert.deepEqual([identity.token, identity.member], [null, null]);
-  identity.keepGuest({ token: 'guest', member: { id: '1', name: 'Ann' } });
+  assert.deepEqual([identity.token, memberOf(identity)], [null, null]);
+  keepGuest(identity, { token: 'guest', member: { id: '1', name: 'Ann' } });
   assert.equal(identity.token, 'guest');
-  assert.equal(identity.member?.name, 'Ann');
+  assert.equal(memberOf(identity)?.name, 'Ann');
   identity.hostToken = tokenOf({ sub: '7', name: 'Bob' });
   assert.equal(identity.token, identity.hostToken);
-  assert.equal(identity.member?.id, '7');
+  assert.equal(memberOf(identity)?.id, '7');
   identity.hostToken = null;
-  identity.dropGuest();
+  dropGuest(identity);
   assert.equal(identity.token, null);
 });

@@ -4,15 +4,14 @@
  */
 
 import type { QuotedFloor } from '../api/wire.ts';
-import type { RecentActs } from './recent-acts.ts';
 import type { QuotedComment } from './shown-comment.ts';
 
 export class KnownFloors {
-  readonly #recent: RecentActs;
+  readonly #withRecentActs: (floor: QuotedComment) => QuotedComment;
   readonly #floors = new Map<string, QuotedComment>();
 
-  constructor(recent: RecentActs) {
-    this.#recent = recent;
+  constructor(withRecentActs: (floor: QuotedComment) => QuotedComment) {
+    this.#withRecentActs = withRecentActs;
   }
 
   get(id: string): QuotedComment | undefined {
@@ -27,7 +26,7 @@ export class KnownFloors {
   }
 
   add(comment: QuotedComment): void {
-    this.#floors.set(comment.id, this.#recent.applyTo(comment));
+    this.#floors.set(comment.id, this.#withRecentActs(comment));
   }
 
   update(id: string, change: (floor: QuotedComment) => QuotedComment): void {

@@ -5,6 +5,7 @@
 
 import type { Comment } from '../api/wire.ts';
 import { tabStorage } from '../util/json-storage.ts';
+import { keepIn } from '../util/keep.ts';
 import { type QuotedComment, tombstoneOf } from './shown-comment.ts';
 
 /** Own posts, edits and deletions outlive every cached page. */
@@ -27,8 +28,8 @@ export class RecentActs {
   readonly #key: string;
   readonly #now: () => number;
 
-  constructor(scope: string, now = Date.now) {
-    this.#key = `gailou:recent:${scope}`;
+  constructor(key: string, now = Date.now) {
+    this.#key = key;
     this.#now = now;
   }
 
@@ -93,12 +94,12 @@ export class RecentActs {
     ttlMs: number,
   ): void {
     const entry: Entry = { value, until: this.#now() + ttlMs };
-    tabStorage.set(this.#key, { ...this.#entries(), [`${kind}:${id}`]: entry });
+    keepIn(tabStorage, this.#key, { ...this.#entries(), [`${kind}:${id}`]: entry });
   }
 
   #remove(kind: keyof ActValues, id: string): void {
     const entries = this.#entries();
     delete entries[`${kind}:${id}`];
-    tabStorage.set(this.#key, entries);
+    keepIn(tabStorage, this.#key, entries);
   }
 }

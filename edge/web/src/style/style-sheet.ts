@@ -3,17 +3,20 @@
 import css from './element.css';
 
 let sheet: CSSStyleSheet | null = null;
-let text = css;
+let firstRules = css;
+let laterRules = '';
 
 export function styleSheet(): CSSStyleSheet {
   if (!sheet) {
     sheet = new CSSStyleSheet();
-    sheet.replaceSync(text);
+    sheet.replaceSync(firstRules + laterRules);
   }
   return sheet;
 }
 
-export function addStyles(rules: string): void {
-  text += rules;
-  sheet?.replaceSync(text);
+/** They override the rules that are there; only `used.css` comes before all that is loaded later, whatever comes first. */
+export function addStyles(rules: string, isUsed = false): void {
+  if (isUsed) firstRules += rules;
+  else laterRules += rules;
+  sheet?.replaceSync(firstRules + laterRules);
 }

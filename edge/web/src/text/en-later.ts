@@ -5,6 +5,19 @@ import { numbersIn } from './numbers.ts';
 const { count, plural } = numbersIn<'one' | 'other'>('en');
 
 export const enLater = {
+  retryIn: (seconds: number) => `Please try again in ${seconds} s.`,
+  review: 'Awaiting review · only you can see this',
+  rejected: 'Not published · only you can see this',
+  selfOnly: 'Only you can see this',
+  masked: (n: number) =>
+    plural(n, {
+      one: '# passage was masked · only you can see this note',
+      other: '# passages were masked · only you can see this note',
+    }),
+  edit: 'Edit',
+  delete: 'Delete',
+  commentsLoaded: (n: number) =>
+    plural(n, { one: '# more comment shown.', other: '# more comments shown.' }),
   editComment: 'Edit your comment',
   yourName: 'Your name',
   namePlaceholder: 'How others will see you',
@@ -80,6 +93,15 @@ export const enLater = {
     `The comment server does not take comments from ${site}. The owner of this site can add it to GAILOU_SITES there.`,
   /** By the `code` of a problem. */
   errors: {
+    invalid_request: 'Something in the request is not right.',
+    unknown_subject_type: 'Comments are not set up for this page.',
+    rate_limited: 'You are going a little fast.',
+    internal: 'The comment server made a mistake.',
+    unavailable:
+      'The comment server is not available right now. Outcome unknown; retrying is safe.',
+    overloaded: 'The comment server is very busy. Outcome unknown; retrying is safe.',
+    origin_unreachable:
+      'The comment server cannot be reached right now. Outcome unknown; retrying is safe.',
     bad_cursor: 'This list has changed. Please load it again.',
     token_missing: 'Please sign in first.',
     token_invalid: 'Your sign-in is no longer valid. Please sign in again.',

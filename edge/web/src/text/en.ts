@@ -33,15 +33,6 @@ const first = {
   writeReply: (name: string) => `Reply to ${name}`,
   placeholder: 'Join the discussion…',
   reply: 'Reply',
-  retryIn: (seconds: number) => `Please try again in ${seconds} s.`,
-  review: 'Awaiting review · only you can see this',
-  rejected: 'Not published · only you can see this',
-  selfOnly: 'Only you can see this',
-  masked: (n: number) =>
-    plural(n, {
-      one: '# passage was masked · only you can see this note',
-      other: '# passages were masked · only you can see this note',
-    }),
   deleted: 'This comment was deleted',
   deletedAuthor: 'Deleted',
   anonymous: 'Guest',
@@ -49,8 +40,6 @@ const first = {
   dislike: 'Dislike',
   /** The name of a picture that has no description. */
   picture: 'Picture',
-  edit: 'Edit',
-  delete: 'Delete',
   replyingTo: 'replying to',
   floor: (n: number) => `#${n}`,
   /** A place in a conversation, from the ground floor up. */
@@ -64,8 +53,6 @@ const first = {
   featured: 'Featured',
   edited: 'edited',
   showReplies: (n: number) => plural(n, { one: 'Show all # reply', other: 'Show all # replies' }),
-  commentsLoaded: (n: number) =>
-    plural(n, { one: '# more comment shown.', other: '# more comments shown.' }),
   /** To lay a floor on a building. */
   build: 'Reply',
   /** Opens the conversation below an answer. */
@@ -80,15 +67,6 @@ const first = {
   /** By the `code` of a problem; `network` is an answer that never came. */
   errors: {
     network: 'The comment server did not answer.',
-    invalid_request: 'Something in the request is not right.',
-    unknown_subject_type: 'Comments are not set up for this page.',
-    rate_limited: 'You are going a little fast.',
-    internal: 'The comment server made a mistake.',
-    unavailable:
-      'The comment server is not available right now. Outcome unknown; retrying is safe.',
-    overloaded: 'The comment server is very busy. Outcome unknown; retrying is safe.',
-    origin_unreachable:
-      'The comment server cannot be reached right now. Outcome unknown; retrying is safe.',
   },
 };
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiProblem } from '../api/problem.ts';
+import { describeProblem } from './describe-problem.ts';
 import { en } from './en.ts';
 import { Locale } from './locale.ts';
 import './later.ts';
@@ -33,7 +34,7 @@ describe('time ago', () => {
 
 describe('describe problem', () => {
   const describeInEnglish = (fields: ConstructorParameters<typeof ApiProblem>[0]) =>
-    ENGLISH.describeProblem(new ApiProblem(fields));
+    describeProblem(ENGLISH, new ApiProblem(fields));
 
   test('known code has its sentence', () =>
     assert.equal(describeInEnglish({ code: 'muted', detail: 'x' }), en.errors.muted));

@@ -1,6 +1,5 @@
 /** Texts, numbers and times in one language. It needs no DOM. */
 
-import type { ApiProblem } from '../api/problem.ts';
 import type { AccountStrings } from './account.ts';
 import type { ComposerStrings } from './composer.ts';
 import type { Strings } from './en.ts';
@@ -9,7 +8,6 @@ import type { LanguageTag } from './match-language.ts';
 import type { MenuStrings } from './menu.ts';
 import type { WidgetStrings } from './widgets.ts';
 
-const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
 /** The texts of a language. Those of other scripts are there when the language is a file of its own. */
@@ -79,19 +77,5 @@ export class Locale {
     const days = Math.floor(hours / 24);
     if (days < 30) return this.#relative.format(-days, 'day');
     return this.#date.format(atMs);
-  }
-
-  /** A sentence for the reader about what went wrong. */
-  describeProblem(problem: ApiProblem): string {
-    const sentence = this.#problemSentence(problem);
-    if (!problem.retryAfterMs) return sentence;
-    return `${sentence} ${this.text.retryIn(Math.ceil(problem.retryAfterMs / SECOND_MS))}`;
-  }
-
-  #problemSentence(problem: ApiProblem): string {
-    if (problem.code === 'content_rejected') return this.text.contentRejected(problem.categories);
-    if (problem.code === 'site_not_allowed') return this.text.siteNotAllowed(problem.detail);
-    const sentences: Readonly<Record<string, string | undefined>> = this.text.errors;
-    return sentences[problem.code] ?? (problem.detail || this.text.errors.internal);
   }
 }

@@ -1,18 +1,19 @@
-/**
- * Follows the links to a comment (`#comment-123`). One that is on the page is scrolled to and marked
- * for a moment; what shows another one above the list is loaded when there is one. The list stays.
- */
+/** Follows the links to a comment (`#comment-123`). What shows the comment is loaded when there is one. The list stays. */
 
 import { commentIdIn } from './comment-hash.ts';
 import type { LinkedPanel, LinkedPanelHost } from './linked-panel.ts';
 
+interface AddressHost extends Omit<LinkedPanelHost, 'recent' | 'reader'> {
+  /** Loads what acts. */
+  complete(): Promise<{ readonly thread: LinkedPanelHost }>;
+}
+
 export class AddressFollower {
-  /** Why the linked comment is not shown; empty when it is, or when none is linked. */
-  notice = '';
-  readonly #thread: LinkedPanelHost;
+  readonly #thread: AddressHost;
+  #notice = '';
   #panel: LinkedPanel | null = null;
 
-  constructor(thread: LinkedPanelHost) {
+  constructor(thread: AddressHost) {
     this.#thread = thread;
     // No history for a place in a page that one has seen already.
     thread.frame.section.addEventListener('click', (event) => {
@@ -26,6 +27,11 @@ export class AddressFollower {
     });
   }
 
+  /** Why the linked comment is not shown; empty when it is, or when none is linked. */
+  get notice(): string {
+    return this.#notice || (this.#panel?.notice ?? '');
+  }
+
   /** Shows the comment that the address names, if it names one. */
   followAddress(): void {
     const id = commentIdIn(location.hash);
@@ -33,38 +39,23 @@ export class AddressFollower {
     else this.#panel?.close();
   }
 
-  /** An empty text takes the notice away. */
-  notify(notice: string): void {
-    this.notice = notice;
-    this.#thread.showState();
-    if (notice) this.#thread.frame.notice.scrollIntoView({ block: 'nearest' });
-  }
-
-  /** False when the comment has no place of its own on the page. */
-  showOnPage(id: string): boolean {
-    const view = this.#thread.comments.viewsOf(id)[0];
-    if (!view) return false;
-    view.focus({ preventScroll: true });
-    view.node.scrollIntoView({ block: 'center' });
-    view.mark();
-    return true;
-  }
-
   stop(): void {
     this.#panel?.stop();
   }
 
   async #show(id: string): Promise<void> {
-    this.notify('');
-    this.#panel?.stop();
-    if (this.showOnPage(id)) return;
     try {
-      const { LinkedPanel } = await import('./linked-panel.ts');
-      this.#panel ??= new LinkedPanel(this.#thread, this);
+      const [{ LinkedPanel }, { thread }] = await Promise.all([
+        import('./linked-panel.ts'),
+        this.#thread.complete(),
+      ]);
+      this.#panel ??= new LinkedPanel(thread);
     } catch {
-      this.notify(this.#thread.text.errors.network);
+      this.#notice = this.#thread.text.errors.network;
+      this.#thread.showState();
       return;
     }
-    await this.#panel.open(id);
+    this.#notice = '';
+    await this.#panel.show(id);
   }
 }

@@ -5,6 +5,9 @@
 
 import { fetchComment } from '../api/place-calls.ts';
 import type { Comment } from '../api/wire.ts';
+import type { Composer } from '../composer/composer.ts';
+import { h } from '../dom/html.ts';
+import { memberOf } from '../model/member.ts';
 import { isTombstone, tombstoneOf } from '../model/shown-comment.ts';
 import css from '../style/arrivals.css';
 import { addStyles } from '../style/style-sheet.ts';
@@ -22,8 +25,8 @@ addStyles(css);
 export interface ArrivalsHost extends ThreadPartHost {
   readonly reader: ReaderState;
   readonly roots: ReloadableList;
-  /** Whether nothing the reader does or reads would be disturbed by another list. */
-  readonly isIdle: boolean;
+  /** The open forms. */
+  readonly composers: ReadonlySet<Composer>;
 }
 
 interface ReloadableList {
@@ -32,6 +35,7 @@ interface ReloadableList {
 
 export class Arrivals {
   readonly #thread: ArrivalsHost;
+  readonly #button: HTMLButtonElement;
   /** Whether each of them answers the reader. */
   readonly #arrived = new Map<string, boolean>();
   /** Events were missed, and the reader decides when the list is loaded anew. */
@@ -40,6 +44,13 @@ export class Arrivals {
 
   constructor(thread: ArrivalsHost) {
     this.#thread = thread;
+    this.#button = h('button', {
+      type: 'button',
+      class: 'button fresh',
+      hidden: true,
+      on: { click: () => this.#show() },
+    });
+    thread.frame.foot.after(this.#button);
   }
 
   stop(): void {
@@ -61,7 +72,7 @@ export class Arrivals {
 
   /** Known of the comments on the page alone. */
   #isByReader(id: string | null | undefined): boolean {
-    const reader = this.#thread.identity.member?.id;
+    const reader = memberOf(this.#thread.identity)?.id;
     const author = id && this.#thread.comments.floorOf(id)?.author?.id;
     return Boolean(reader) && author === reader;
   }
@@ -88,14 +99,26 @@ export class Arrivals {
    */
   onReset(): void {
     clearTimeout(this.#reloadTimer);
-    if (!this.#thread.isIdle) {
+    if (!this.#isIdle) {
       this.#askToReload();
       return;
     }
     this.#reloadTimer = setTimeout(() => {
-      if (this.#thread.isIdle) this.#thread.roots.loadFirst({ pastCaches: true });
+      if (this.#isIdle) this.#thread.roots.loadFirst({ pastCaches: true });
       else this.#askToReload();
     }, jitter(CACHE_CATCH_UP_MS));
+  }
+
+  /** Whether nothing the reader does or reads would be disturbed by another list. */
+  get #isIdle(): boolean {
+    const { comments, composers, frame } = this.#thread;
+    const root = frame.section.getRootNode() as ShadowRoot;
+    return (
+      !comments.linked &&
+      [...composers].every(({ form }) => form === frame.composer) &&
+      !root.activeElement &&
+      root.host.getBoundingClientRect().top >= 0
+    );
   }
 
   forget(id: string): void {
@@ -111,13 +134,13 @@ export class Arrivals {
   }
 
   showCount(): void {
-    const { frame, text } = this.#thread;
-    frame.arrivedButton.hidden = this.#arrived.size === 0 && !this.#isBehind;
-    frame.arrivedButton.textContent = this.#isBehind ? text.reload : this.#sentence();
+    const { text } = this.#thread;
+    this.#button.hidden = this.#arrived.size === 0 && !this.#isBehind;
+    this.#button.textContent = this.#isBehind ? text.reload : this.#sentence();
   }
 
   /** Puts the new comments on top of the list, or loads the list anew when there are too many. */
-  async show(): Promise<void> {
+  async #show(): Promise<void> {
     const { comments, reader, roots } = this.#thread;
     const ids = [...this.#arrived.keys()];
     this.#arrived.clear();

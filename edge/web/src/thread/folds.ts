@@ -9,6 +9,7 @@ import css from '../style/folds.css';
 import { addStyles } from '../style/style-sheet.ts';
 import { type ComposerStrings, composerText } from '../text/composer.ts';
 import { tabStorage } from '../util/json-storage.ts';
+import { keepIn, removeFrom } from '../util/keep.ts';
 import { foldedKey } from './folded-key.ts';
 import type { ThreadPartHost } from './part-host.ts';
 
@@ -117,8 +118,8 @@ export class ThreadFolds {
     const fold = this.#folds.get(item);
     if (isFolded) this.#folded.add(id);
     else this.#folded.delete(id);
-    if (this.#folded.size > 0) tabStorage.set(this.#key, [...this.#folded]);
-    else tabStorage.remove(this.#key);
+    if (this.#folded.size > 0) keepIn(tabStorage, this.#key, [...this.#folded]);
+    else removeFrom(tabStorage, this.#key);
     item.classList.toggle('folded', isFolded);
     if (!fold) return;
     const count = this.#thread.comments.viewsOf(id)[0]?.comment.replies ?? 0;

@@ -12,25 +12,24 @@ const ANNOUNCE_DELAY_MS = 50;
 
 export interface FrameParts {
   sorts: HTMLElement;
-  bell: HTMLElement;
   composer: HTMLElement;
   /** Gets the button that was pressed. */
   onSearch: (button: HTMLElement) => void;
-  onShowArrived: () => void;
   onFootButton: () => void;
 }
 
 export class ThreadFrame {
   readonly section: HTMLElement;
   readonly list = h('ol', { class: 'list', role: 'list' });
-  readonly linkedPanel = h('div', { class: 'linked', hidden: true });
   readonly notice = h('p', { class: 'note', role: 'status', hidden: true });
-  readonly arrivedButton: HTMLButtonElement;
   readonly empty: HTMLParagraphElement;
   readonly foot: HTMLDivElement;
   readonly footError = h('p', { class: 'error', role: 'alert' });
   readonly footButton: HTMLButtonElement;
   readonly heading: HTMLHeadingElement;
+  readonly bellPlace = h('span');
+  /** The form at the top. */
+  readonly composer: HTMLElement;
   readonly #element: HTMLElement;
   readonly #staleNote: HTMLParagraphElement;
   readonly #skeleton: HTMLDivElement;
@@ -41,14 +40,9 @@ export class ThreadFrame {
   constructor(element: HTMLElement, root: ShadowRoot, locale: Locale, parts: FrameParts) {
     const { text } = locale;
     this.#element = element;
+    this.composer = parts.composer;
     this.heading = h('h2', { id: uniqueId('title') }, text.titleNone);
     this.#staleNote = h('p', { class: 'note', role: 'status', hidden: true }, text.stale);
-    this.arrivedButton = h('button', {
-      type: 'button',
-      class: 'button fresh',
-      hidden: true,
-      on: { click: parts.onShowArrived },
-    });
     this.empty = h('p', { class: 'empty', hidden: true }, text.empty);
     this.#skeleton = h(
       'div',
@@ -84,16 +78,14 @@ export class ThreadFrame {
         dir: locale.direction,
         hidden: Boolean(element.querySelector(SERVED_SELECTOR)),
       },
-      h('div', { class: 'top' }, this.heading, search, parts.bell, parts.sorts),
+      h('div', { class: 'top' }, this.heading, search, this.bellPlace, parts.sorts),
       this.#staleNote,
       this.notice,
       parts.composer,
-      this.linkedPanel,
       this.list,
       this.empty,
       this.#skeleton,
       this.foot,
-      this.arrivedButton,
       this.#announcer,
     );
     this.section.style.fontFamily = locale.fonts;

@@ -1,4 +1,7 @@
-/** The panel above the list with a linked comment that is not on the page, on its building. */
+/**
+ * Shows a linked comment. One that is on the page is scrolled to and marked for a moment; another one is in a panel above the
+ * list, on its building.
+ */
 
 import '../text/later.ts';
 import { subjectNameOf } from '../api/paths.ts';
@@ -10,6 +13,8 @@ import type { CommentView } from '../comment/view.ts';
 import { h } from '../dom/html.ts';
 import css from '../style/linked.css';
 import { addStyles } from '../style/style-sheet.ts';
+import { describeProblem } from '../text/describe-problem.ts';
+import type { Timer } from '../util/time.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
 
@@ -20,21 +25,21 @@ export interface LinkedPanelHost extends ThreadPartHost {
   showState(): void;
 }
 
-interface Follower {
-  notify(notice: string): void;
-  showOnPage(id: string): boolean;
-}
+const MARK_MS = 2_000;
 
 export class LinkedPanel {
+  /** Why the linked comment is not shown; empty when it is. */
+  notice = '';
   readonly #thread: LinkedPanelHost;
-  readonly #follower: Follower;
+  readonly #node = h('div', { class: 'linked', hidden: true });
   #load = new AbortController();
+  readonly #markTimers = new WeakMap<HTMLElement, Timer>();
   /** Where the reader was when the panel opened. */
   #scrolledTo = 0;
 
-  constructor(thread: LinkedPanelHost, follower: Follower) {
+  constructor(thread: LinkedPanelHost) {
     this.#thread = thread;
-    this.#follower = follower;
+    thread.frame.list.before(this.#node);
   }
 
   /** Ends what is under way. */
@@ -42,32 +47,56 @@ export class LinkedPanel {
     this.#load.abort();
   }
 
-  async open(id: string): Promise<void> {
+  async show(id: string): Promise<void> {
+    this.#notify('');
+    this.stop();
+    if (!this.#showOnPage(id)) await this.#open(id);
+  }
+
+  #notify(notice: string): void {
+    this.notice = notice;
+    this.#thread.showState();
+    if (notice) this.#thread.frame.notice.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** False when the comment has no place of its own on the page. */
+  #showOnPage(id: string): boolean {
+    const view = this.#thread.comments.viewsOf(id)[0];
+    if (!view) return false;
+    view.focus({ preventScroll: true });
+    view.node.scrollIntoView({ block: 'center' });
+    view.node.classList.add('target');
+    clearTimeout(this.#markTimers.get(view.node));
+    const unmark = () => view.node.classList.remove('target');
+    this.#markTimers.set(view.node, setTimeout(unmark, MARK_MS));
+    return true;
+  }
+
+  async #open(id: string): Promise<void> {
     const { api, locale, subject, text } = this.#thread;
     this.#load = new AbortController();
     const { signal } = this.#load;
     try {
       const { data } = await fetchContext(api, id, signal);
       // Another thread of this page may have the comment.
-      if (subjectNameOf(data.data.comment.subject) === subject) this.#show(data.data);
+      if (subjectNameOf(data.data.comment.subject) === subject) this.#showPanel(data.data);
     } catch (problem) {
       if (signal.aborted) return;
       if (!(problem instanceof ApiProblem)) throw problem;
       this.#thread.emitProblem(problem);
       const isGone = problem.status === 404;
-      this.#follower.notify(isGone ? text.linkGone : locale.describeProblem(problem));
+      this.#notify(isGone ? text.linkGone : describeProblem(locale, problem));
     }
   }
 
   close(): void {
-    const { comments, frame } = this.#thread;
-    comments.linked = null;
-    frame.linkedPanel.replaceChildren();
-    frame.linkedPanel.hidden = true;
+    this.#thread.comments.linked = null;
+    this.#node.replaceChildren();
+    this.#node.hidden = true;
   }
 
-  #show({ ancestors, comment }: CommentContext['data']): void {
-    const { comments, frame, reader, recent, text } = this.#thread;
+  #showPanel({ ancestors, comment }: CommentContext['data']): void {
+    const { comments, reader, recent, text } = this.#thread;
     comments.addFloors(ancestors);
     if (!comments.linked) this.#scrolledTo = window.scrollY;
     const scope = new CommentScope<CommentView>(h('ol', { role: 'list' }));
@@ -77,7 +106,7 @@ export class LinkedPanel {
     scope.list.append(view.node);
     view.showAnswered('alone');
     view.replies.showTop(comment);
-    frame.linkedPanel.replaceChildren(
+    this.#node.replaceChildren(
       h(
         'div',
         { class: 'linked-head' },
@@ -87,8 +116,8 @@ export class LinkedPanel {
       ),
       scope.list,
     );
-    frame.linkedPanel.hidden = false;
-    frame.linkedPanel.scrollIntoView({ block: 'start' });
+    this.#node.hidden = false;
+    this.#node.scrollIntoView({ block: 'start' });
     view.focus({ preventScroll: true });
     reader.loadOverlay([...scope.views.keys()]);
   }
@@ -106,7 +135,7 @@ export class LinkedPanel {
       comments.place(comment, comments.main, { isKept: true })?.replies.showTop(comment);
     }
     this.#thread.updateEmpty();
-    this.#follower.showOnPage(last.id);
+    this.#showOnPage(last.id);
   }
 
   /** Back to where the reader was. */

@@ -6,7 +6,11 @@
 import type { Arrivals, ArrivalsHost } from './arrivals.ts';
 import type { LiveStream, LiveStreamHost } from './live-stream.ts';
 
-type LiveHost = ArrivalsHost & Omit<LiveStreamHost, 'arrivals'>;
+type LiveHost = ArrivalsHost &
+  Omit<LiveStreamHost, 'arrivals'> & {
+    /** Loads what acts. */
+    complete(): Promise<unknown>;
+  };
 
 export class LiveUpdates {
   readonly #thread: LiveHost;
@@ -49,20 +53,15 @@ export class LiveUpdates {
     this.#arrivals?.forgetListed();
   }
 
-  showCount(): void {
-    this.#arrivals?.showCount();
-  }
-
-  show(): void {
-    this.#arrivals?.show();
-  }
-
   /** Without them the list is as it was loaded; the next update tries again. */
   async #load(): Promise<void> {
     if (this.#isLoading) return;
     this.#isLoading = true;
     try {
-      const { Arrivals, LiveStream } = await import('./live-parts.ts');
+      const [{ Arrivals, LiveStream }] = await Promise.all([
+        import('./live-parts.ts'),
+        this.#thread.complete(),
+      ]);
       this.#arrivals = new Arrivals(this.#thread);
       this.#stream = new LiveStream(
         {

@@ -1,6 +1,7 @@
 /** A reader who was a guest has signed in: what the guest wrote is shown as theirs, and they may change it. */
 
 import '../text/later.ts';
+import { ownComment } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Guest } from '../api/wire.ts';
 import type { ThreadPartHost } from './part-host.ts';
@@ -17,12 +18,12 @@ export function showMerge(thread: MergeHost, { member }: Guest): void {
   frame.announce(text.merged);
   const own = comments.views.filter(({ comment }) => comment.author?.id === member.id);
   for (const { comment } of own) refresh(thread, comment.id);
-  reader.loadOverlay(comments.ids);
+  reader.loadOverlay(comments.views.map(({ comment }) => comment.id));
 }
 
 async function refresh({ api, comments, recent }: MergeHost, id: string): Promise<void> {
   try {
-    const { data } = await api.ownComment(id);
+    const { data } = await ownComment(api, id);
     for (const view of comments.viewsOf(id)) view.update(recent.applyTo(data));
   } catch (problem) {
     // The next list has it.

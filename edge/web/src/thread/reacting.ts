@@ -1,5 +1,6 @@
 /** The reader's reactions: shown at once, then as the server has taken them. */
 
+import { send } from '../api/send.ts';
 import type { Reaction, ReactionState } from '../api/wire.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
@@ -25,7 +26,7 @@ export class Reacting {
     const kind = wanted ?? confirmed.reaction;
     if (wanted === confirmed.reaction || !kind) return confirmed;
     const path = `/v1/comments/${id}/${kind}`;
-    const { data } = await api.send<ReactionState>(wanted ? 'PUT' : 'DELETE', path);
+    const { data } = await send<ReactionState>(api, wanted ? 'PUT' : 'DELETE', path);
     const { likes, dislikes, reaction } = data;
     this.#thread.recent.rememberCounts(id, { likes, dislikes });
     return { likes, dislikes, reaction };

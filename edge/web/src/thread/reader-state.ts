@@ -4,10 +4,12 @@
  */
 
 import type { ReaderAccount } from '../account/account.ts';
+import { fetchOverlay, ownComment } from '../api/member-calls.ts';
 import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Guest, Overlay, OverlayEntry } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
+import { dropGuest } from '../model/member.ts';
 import { isTombstone, NO_OVERLAY_ENTRY } from '../model/shown-comment.ts';
 import type { ThreadPartHost } from './part-host.ts';
 
@@ -58,7 +60,7 @@ export class ReaderState {
     // Without ids too: the answer also has the reader's posts that no list shows.
     for (let at = 0; at === 0 || at < listed.length; at += MAX_OVERLAY_IDS) {
       try {
-        const { data } = await api.overlay(listed.slice(at, at + MAX_OVERLAY_IDS));
+        const { data } = await fetchOverlay(api, listed.slice(at, at + MAX_OVERLAY_IDS));
         if (token !== identity.token) return;
         this.#applyOverlay(data, startedAtMs);
       } catch (problem) {
@@ -107,7 +109,7 @@ export class ReaderState {
   async #checkRecentPost(id: string): Promise<void> {
     const { api, comments, recent } = this.#thread;
     try {
-      const { data } = await api.ownComment(id);
+      const { data } = await ownComment(api, id);
       if (!isTombstone(data) && data.state !== 'rejected') {
         for (const view of comments.viewsOf(id)) view.update(recent.applyTo(data));
         return;
@@ -126,7 +128,7 @@ export class ReaderState {
     account.onIdentityChange();
     this.#overlay.clear();
     for (const view of comments.views) view.applyOverlay(NO_OVERLAY_ENTRY);
-    this.loadOverlay(comments.ids);
+    this.loadOverlay(comments.views.map(({ comment }) => comment.id));
   }
 
   /** What a guest wrote is the reader's by now. Where that cannot be shown, the next list shows it. */
@@ -147,7 +149,7 @@ export class ReaderState {
     }
     // A session that could not be renewed is gone already.
     if (identity.kind !== 'guest') return false;
-    identity.dropGuest();
+    dropGuest(identity);
     this.onIdentityChange();
     return true;
   }

@@ -1,26 +1,27 @@
-/** Loads the list of roots: the first page, and the next one when its foot comes near. */
+/** Loads the list of roots: the first page, and what loads the next one when its foot comes near. */
 
 import { ROOTS_PER_PAGE } from '../api/first-page.ts';
-import { type ListPage, ListPager } from '../api/pager.ts';
+import { type ListPage, pageOf } from '../api/list-page.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
+import type { LaterParts } from './later-parts.ts';
 import type { LiveUpdates } from './live.ts';
+import type { MoreRoots } from './more-roots.ts';
 import type { ThreadPartHost } from './part-host.ts';
-import type { ReaderState } from './reader-state.ts';
 import type { SortBar } from './sort-bar.ts';
 
 /** The next page is fetched when the foot is so near to the window. */
 const FOOT_MARGIN = '600px';
 
-interface RootListHost extends ThreadPartHost {
+interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
   readonly live: LiveUpdates;
-  readonly reader: ReaderState;
+  readonly later: LaterParts | null;
   readonly sort: Sort;
   readonly sortBar: SortBar;
   readonly pinned: Comment[];
-  /** Whom the reader has muted is known before the first comment is shown. */
-  loadMuting(): Promise<void>;
+  /** What is read before the first comment is shown. */
+  loadBeforeFirst(): Promise<void>;
   /** Null keeps what is known. */
   applySubject(subject: Subject | null): void;
   /** The event of the first list or comment that is shown. */
@@ -30,10 +31,12 @@ interface RootListHost extends ThreadPartHost {
 export class RootList {
   readonly #thread: RootListHost;
   readonly #observer: IntersectionObserver | null;
-  #pager: ListPager | null = null;
+  /** Null until a first page is shown. */
+  first: ListPage | null = null;
+  /** Null until the next page is asked for. */
+  #more: MoreRoots | null = null;
   /** Ends when another load begins. */
   #load = new AbortController();
-  #isLoadingMore = false;
 
   constructor(thread: RootListHost) {
     this.#thread = thread;
@@ -42,11 +45,11 @@ export class RootList {
 
   /** Whether a first page is shown. */
   get isLoaded(): boolean {
-    return this.#pager !== null;
+    return this.first !== null;
   }
 
   get isEnded(): boolean {
-    return this.#pager?.isEnded ?? false;
+    return (this.#more ?? this.first)?.isEnded ?? false;
   }
 
   stop(): void {
@@ -69,84 +72,62 @@ export class RootList {
   async loadFirst({ pastCaches = false } = {}): Promise<void> {
     const { api, sort, subject } = this.#thread;
     const signal = this.beginLoad();
-    this.#pager = null;
+    this.first = null;
+    this.#more = null;
     this.showBusy(true);
-    const pager = new ListPager((query, options) => api.listRoots(subject, query, options), {
-      sort,
-      limit: ROOTS_PER_PAGE,
-    });
     try {
-      const page = await pager.next({ signal, pastCaches });
+      const before = this.#thread.loadBeforeFirst();
+      const query = { sort, limit: ROOTS_PER_PAGE };
+      const page = pageOf(await api.listRoots(subject, query, { signal, pastCaches }));
       await this.#thread.comments.addPage(page);
-      await this.#thread.loadMuting();
+      await before;
       if (signal.aborted) return;
-      this.#pager = pager;
+      this.first = page;
       this.#showFirst(page);
     } catch (problem) {
       if (signal.aborted) return;
-      this.#showLoadError(problem);
+      await this.showLoadError(problem);
     }
     this.showBusy(false);
   }
 
   /** `byButton` moves the focus to the first new comment. */
-  async #loadMore({ byButton = false } = {}): Promise<void> {
-    const { frame } = this.#thread;
-    const pager = this.#pager;
-    if (!pager || pager.isEnded || this.#isLoadingMore) return;
-    const { signal } = this.#load;
-    this.#isLoadingMore = true;
-    frame.footError.textContent = '';
-    frame.footButton.setAttribute('aria-disabled', 'true');
+  async #loadMore(byButton: boolean): Promise<void> {
+    const { first } = this;
+    if (!first || this.isEnded) return;
     try {
-      const page = await pager.next({ signal });
-      await this.#thread.comments.addPage(page);
-      if (pager === this.#pager) this.#showNext(page, byButton);
-    } catch (problem) {
-      if (pager === this.#pager && !signal.aborted) this.#showLoadError(problem);
-    } finally {
-      this.#isLoadingMore = false;
-      frame.footButton.removeAttribute('aria-disabled');
+      const { MoreRoots } = await import('./more-roots.ts');
+      // Another list may have come.
+      if (first !== this.first) return;
+      this.#more ??= new MoreRoots(this.#thread, this, first);
+    } catch {
+      this.showLoadError(new ApiProblem({}));
+      return;
     }
+    await this.#more.loadNext(byButton, this.#load.signal);
   }
 
   onFootButton(): void {
-    if (this.#pager) this.#loadMore({ byButton: true });
+    if (this.first) this.#loadMore(true);
     else this.loadFirst();
   }
 
   #showFirst(page: ListPage): void {
-    const { comments, frame, live, reader, sort, sortBar } = this.#thread;
+    const { comments, frame, later, live, sort, sortBar } = this.#thread;
     comments.main.clear();
     sortBar.show(sort);
     this.#thread.applySubject(page.subject);
     this.#showPinned();
-    this.#showRoots(page.items);
-    reader.showRecentPosts();
+    this.showRoots(page.items);
+    later?.reader.showRecentPosts();
     live.forgetListed();
     frame.showStale(page.isStale);
-    this.#updateFoot();
+    this.updateFoot();
     frame.takeOver();
     this.#thread.emitReady();
     live.startFrom(page.epoch);
     live.update();
-    reader.loadOverlay([...comments.main.views.keys()]);
-  }
-
-  #showNext(page: ListPage, byButton: boolean): void {
-    const { frame, reader, text } = this.#thread;
-    const views = this.#showRoots(page.items);
-    if (page.subject) this.#thread.setCount(page.subject.comments);
-    frame.showStale(page.isStale);
-    this.#updateFoot();
-    if (views.length > 0) frame.announce(text.commentsLoaded(views.length));
-    if (byButton) views[0]?.focus();
-    reader.loadOverlay(
-      page.items.flatMap(({ id, top_replies }) => [
-        id,
-        ...(top_replies ?? []).map((each) => each.id),
-      ]),
-    );
+    later?.reader.loadOverlay([...comments.main.views.keys()]);
   }
 
   #showPinned(): void {
@@ -159,7 +140,7 @@ export class RootList {
   }
 
   /** The views of those that were not in their place already. */
-  #showRoots(items: Comment[]): CommentView[] {
+  showRoots(items: Comment[]): CommentView[] {
     const { comments } = this.#thread;
     return items.flatMap((comment) => {
       const placed = comments.place(comment, comments.main);
@@ -168,15 +149,19 @@ export class RootList {
     });
   }
 
-  #showLoadError(problem: unknown): void {
+  async showLoadError(problem: unknown): Promise<void> {
     if (!(problem instanceof ApiProblem)) throw problem;
     const { frame, locale, text } = this.#thread;
     this.#thread.emitProblem(problem);
-    const sentence = `${text.loadFailed} ${locale.describeProblem(problem)}`;
-    frame.showLoadError(sentence, text.tryAgain);
+    // Without an answer there are no other sentences either.
+    const part = problem.status
+      ? await import('../text/describe-problem.ts').catch(() => null)
+      : null;
+    const sentence = part?.describeProblem(locale, problem) ?? text.errors.network;
+    frame.showLoadError(`${text.loadFailed} ${sentence}`, text.tryAgain);
   }
 
-  #updateFoot(): void {
+  updateFoot(): void {
     const { frame, text } = this.#thread;
     frame.footButton.textContent = text.loadMore;
     frame.footButton.hidden = this.isEnded;
@@ -192,7 +177,7 @@ export class RootList {
     const { foot, footError } = this.#thread.frame;
     const onIntersection: IntersectionObserverCallback = (entries) => {
       if (!entries.some((entry) => entry.isIntersecting) || footError.textContent) return;
-      this.#loadMore();
+      this.#loadMore(false);
     };
     const observer = new IntersectionObserver(onIntersection, { rootMargin: FOOT_MARGIN });
     observer.observe(foot);

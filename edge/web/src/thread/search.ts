@@ -11,6 +11,7 @@ import type { ThreadContext } from '../model/thread-context.ts';
 import css from '../style/search.css';
 import { addStyles } from '../style/style-sheet.ts';
 import { type ComposerStrings, composerText } from '../text/composer.ts';
+import { describeProblem } from '../text/describe-problem.ts';
 import type { Timer } from '../util/time.ts';
 
 /** So long nothing is written before it is searched for. */
@@ -205,7 +206,7 @@ class ThreadSearch {
     const isLeftOut = !hasSearch || problem.status === 503;
     const details = problem.code === 'invalid_request' ? problem.errors : [];
     this.#error.textContent = [
-      isLeftOut ? this.#text.noSearch : locale.describeProblem(problem),
+      isLeftOut ? this.#text.noSearch : describeProblem(locale, problem),
       ...details.map(({ detail }) => detail),
     ].join(' ');
     // There is no use in opening it again.

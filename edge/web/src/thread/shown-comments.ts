@@ -11,44 +11,44 @@ import type { QuotedComment, ShownComment } from '../model/shown-comment.ts';
 /** Deeper replies of a tree keep the indentation of this level. */
 const MAX_TREE_INDENT = 3;
 
+export type CommentChange = (comment: ShownComment) => ShownComment;
+export type QuoteChange = (floor: QuotedComment) => QuotedComment;
+
 export class ShownComments {
   readonly main: CommentScope<CommentView>;
   /** What is quoted on the page and has no place of its own there. */
   readonly floors: KnownFloors;
   /** A linked comment that is not in the list, and its replies, while one is shown above the list. */
   linked: CommentScope<CommentView> | null = null;
+  // What `comment-changes.ts` adds.
+  /** A comment as others quote it; undefined while it is not known. */
+  declare readonly floorOf: (id: string) => QuotedComment | undefined;
+  /** Where an answer to this comment is shown; null is a new root. */
+  declare readonly scopeOf: (parentId: string | null) => CommentScope<CommentView>;
+  /** Also where others quote it. */
+  declare readonly updateEach: (id: string, change: CommentChange) => void;
+  declare readonly updateQuotes: (id: string, change: QuoteChange) => void;
+  declare readonly remove: (id: string) => void;
+  /** Shows a page of replies under their comment; those on the page keep their places. Answers the others. */
+  declare readonly placeReplies: (under: CommentView, replies: Comment[]) => CommentView[];
   readonly #thread: CommentViewHost;
 
   constructor(thread: CommentViewHost, list: HTMLOListElement) {
     this.#thread = thread;
     this.main = new CommentScope(list);
-    this.floors = new KnownFloors(thread.recent);
-  }
-
-  /** Where an answer to this comment is shown; null is a new root. */
-  scopeOf(parentId: string | null): CommentScope<CommentView> {
-    return parentId && this.linked?.views.has(parentId) ? this.linked : this.main;
-  }
-
-  /** A comment as others quote it; undefined while it is not known. */
-  floorOf(id: string): QuotedComment | undefined {
-    return this.viewsOf(id)[0]?.comment ?? this.floors.get(id);
+    this.floors = new KnownFloors((floor) => this.latest(floor));
   }
 
   /** What a page brings, before its comments are placed: they quote each other in any order. */
   async addPage({ items, floors }: Pick<ListPage, 'items' | 'floors'>): Promise<void> {
     if (!floors) return;
     this.floors.addQuoted(floors);
-    await loadFrames();
+    await loadFrames(this.#thread);
     this.addFloors(items.flatMap((item) => [item, ...(item.top_replies ?? [])]));
   }
 
   addFloors(comments: Comment[]): void {
     for (const comment of comments) this.floors.add(comment);
-  }
-
-  get ids(): string[] {
-    return this.#scopes.flatMap((scope) => [...scope.views.keys()]);
   }
 
   viewsOf(id: string): CommentView[] {
@@ -65,21 +65,6 @@ export class ShownComments {
     return new CommentView(this.#thread, comment, scope);
   }
 
-  /** Also where others quote it. */
-  updateEach(id: string, change: (comment: ShownComment) => ShownComment): void {
-    for (const view of this.viewsOf(id)) view.update(change(view.comment));
-    this.updateQuotes(id, (floor) => ({ ...floor, ...change(floor as ShownComment) }));
-  }
-
-  updateQuotes(id: string, change: (floor: QuotedComment) => QuotedComment): void {
-    this.floors.update(id, change);
-    for (const view of this.views) view.building.updateFloor(id);
-  }
-
-  remove(id: string): void {
-    for (const view of this.viewsOf(id)) view.scope.remove(view);
-  }
-
   /**
    * Shows a comment where the subject's mode draws it; `isKept` puts a root on top of the list. A
    * comment already shown is patched; the answer is null when it keeps the place it has.
@@ -89,11 +74,11 @@ export class ShownComments {
     scope: CommentScope<CommentView>,
     { isKept = false } = {},
   ): CommentView | null {
-    const latest = this.#thread.recent.applyTo(comment);
+    const latest = this.latest(comment);
     const known = scope.views.get(comment.id);
     if (known) {
       known.update(latest);
-      if (known.isPinned || (known.isKept && !this.#containerOf(known))) return null;
+      if (known.isPinned || (known.isKept && !this.containerOf(known))) return null;
     }
     const view = known ?? this.makeView(latest, scope);
     scope.views.set(comment.id, view);
@@ -104,7 +89,7 @@ export class ShownComments {
 
   /** Puts the view where it belongs: under its container, else at the end or the top of the list. */
   seat(view: CommentView, { onTop = false } = {}): void {
-    const container = this.#containerOf(view);
+    const container = this.containerOf(view);
     if (container) container.replies.list.append(view.node);
     else if (onTop) view.scope.list.prepend(view.node);
     else view.scope.list.append(view.node);
@@ -119,7 +104,7 @@ export class ShownComments {
   }
 
   /** The view that a reply is drawn under: its drawn parent in a tree, else its root. */
-  #containerOf({ comment, scope }: CommentView): CommentView | null {
+  containerOf({ comment, scope }: CommentView): CommentView | null {
     const above = comment.path.slice(0, -1);
     const order =
       this.#thread.mode === 'tree'
@@ -129,17 +114,9 @@ export class ShownComments {
     return (id && scope.views.get(id)) || null;
   }
 
-  /** Shows a page of replies under `parent`; those on the page keep their places. Answers the others. */
-  placeReplies({ scope }: CommentView, replies: Comment[]): CommentView[] {
-    return replies.flatMap((reply) => {
-      const known = scope.views.get(reply.id);
-      // In a tree an answer moves when what it answers has come.
-      const isInPlace =
-        known && known.node.parentElement === this.#containerOf(known)?.replies.list;
-      if (!isInPlace) return this.place(reply, scope) ?? [];
-      known.update(this.#thread.recent.applyTo(reply));
-      return [];
-    });
+  /** With the reader's own later changes. */
+  latest<Shown extends QuotedComment>(comment: Shown): Shown {
+    return this.#thread.later?.recent.applyTo(comment) ?? comment;
   }
 
   get #scopes(): CommentScope<CommentView>[] {

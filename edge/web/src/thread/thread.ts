@@ -3,30 +3,31 @@
  * Another subject, language or server is another thread.
  */
 
-import { ReaderAccount } from '../account/account.ts';
+import type { ReaderAccount } from '../account/account.ts';
 import { ApiClient } from '../api/client.ts';
-import { ApiProblem } from '../api/problem.ts';
+import type { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
-import type { MessagePlace } from '../comment/host.ts';
+import type { CommentActs, CommentHost, MessagePlace } from '../comment/host.ts';
 import type { Composer } from '../composer/composer.ts';
-import type * as Forms from '../composer/forms.ts';
 import { MainComposer } from '../composer/main-composer.ts';
-import type { Menus } from '../menu/menus.ts';
 import type { Muting } from '../menu/muting.ts';
 import { ReaderIdentity } from '../model/identity.ts';
 import { mutedKey } from '../model/muted.ts';
-import { RecentActs } from '../model/recent-acts.ts';
+import type { RecentActs } from '../model/recent-acts.ts';
+import { recentKey } from '../model/recent-key.ts';
 import type { Strings } from '../text/en.ts';
 import type { Locale } from '../text/locale.ts';
 import { keepChosenSort } from '../util/chosen-sort.ts';
 import { siteStorage, tabStorage } from '../util/json-storage.ts';
+import { hasSignInCode } from '../util/sign-in-code.ts';
 import { AddressFollower } from './address.ts';
 import { foldedKey } from './folded-key.ts';
 import { ThreadFrame } from './frame.ts';
 import { HostToken, type TokenSource } from './host-token.ts';
+import type { LaterParts } from './later-parts.ts';
 import { LiveUpdates } from './live.ts';
-import { Reacting } from './reacting.ts';
-import { ReaderState } from './reader-state.ts';
+import type { Reacting } from './reacting.ts';
+import type { ReaderState } from './reader-state.ts';
 import { RootList } from './root-list.ts';
 import { ShownComments } from './shown-comments.ts';
 import { SortBar } from './sort-bar.ts';
@@ -49,19 +50,31 @@ export class CommentThread {
   readonly locale: Locale;
   readonly identity: ReaderIdentity;
   readonly api: ApiClient;
-  readonly recent: RecentActs;
   readonly sortBar: SortBar;
   readonly frame: ThreadFrame;
   readonly comments: ShownComments;
-  readonly reader: ReaderState = new ReaderState(this);
-  readonly reacting: Reacting = new Reacting(this);
   readonly permalink: AddressFollower;
-  readonly account: ReaderAccount = new ReaderAccount(this);
   readonly live: LiveUpdates;
   readonly hostToken: HostToken;
   readonly roots: RootList;
   /** The open forms. */
   readonly composers = new Set<Composer>();
+  /** Null before the thread is used, or its reader known. */
+  later: LaterParts | null = null;
+  muting: Muting | null = null;
+  // What `LaterParts` adds.
+  declare readonly account: ReaderAccount;
+  declare readonly reacting: Reacting;
+  declare readonly reader: ReaderState;
+  declare readonly recent: RecentActs;
+  declare readonly becomeGuest: CommentHost['becomeGuest'];
+  declare readonly loadForms: CommentHost['loadForms'];
+  declare readonly loaded: CommentHost['loaded'];
+  declare readonly rename: (name: string) => Promise<void>;
+  declare readonly report: CommentHost['report'];
+  declare readonly useMenus: CommentHost['useMenus'];
+  /** There is none before the forms are loaded. */
+  declare writing: Writing;
   sort: Sort;
   /** As the server counts, with the reader's own changes since. */
   count = 0;
@@ -69,8 +82,7 @@ export class CommentThread {
   readonly #composer: MainComposer;
   #info: Partial<Subject> = {};
   #isReady = false;
-  #writing: Writing | null = null;
-  #menus: Menus | null = null;
+  #isStopped = false;
 
   /** Draws the empty thread into `root`, the shadow root of `element`. */
   constructor(element: HTMLElement, root: ShadowRoot, settings: ThreadSettings) {
@@ -81,8 +93,9 @@ export class CommentThread {
     this.locale = locale;
     this.hostToken = new HostToken(token, (each) => this.#onHostToken(each));
     this.identity = new ReaderIdentity(base, this.hostToken.current);
-    this.api = new ApiClient(base, this.identity, () => this.#renewToken());
-    this.recent = new RecentActs(`${base}|${subject}`);
+    this.api = new ApiClient(base, this.identity, () =>
+      this.hostToken.isFetched ? this.hostToken.fetch() : this.account.renew(),
+    );
     this.sortBar = new SortBar(this.text, this.sort, (sort) => {
       keepChosenSort(sort);
       this.setSort(sort);
@@ -90,10 +103,8 @@ export class CommentThread {
     this.#composer = new MainComposer(this);
     this.frame = new ThreadFrame(element, root, this.locale, {
       sorts: this.sortBar.node,
-      bell: this.account.bellPlace,
       onSearch: (button) => this.#toggleSearch(button).catch(() => undefined),
       composer: this.#composer.form,
-      onShowArrived: () => this.live.show(),
       onFootButton: () => this.roots.onFootButton(),
     });
     this.#loadPartsOnUse(settings.areKeysAllowed);
@@ -106,8 +117,8 @@ export class CommentThread {
   /** Replies that were folded before are folded at once. What cannot be loaded is tried again. */
   #loadPartsOnUse(areKeysAllowed: () => boolean): void {
     const load = () =>
-      import('./used-parts.ts')
-        .then(({ startUsedParts }) => startUsedParts(this, areKeysAllowed))
+      Promise.all([import('./used-parts.ts'), this.complete()])
+        .then(([{ startUsedParts }]) => startUsedParts(this, areKeysAllowed))
         .catch(() => undefined);
     if (tabStorage.get(foldedKey(this.api.base, this.subject))) load();
     for (const event of ['pointerenter', 'focusin']) {
@@ -122,81 +133,50 @@ export class CommentThread {
   }
 
   start(): void {
-    this.account.start();
+    if (this.identity.token || hasSignInCode()) this.complete().catch(() => undefined);
     this.hostToken.start();
     if (!this.subject) return;
-    // A link may lead to a comment that the list has.
-    this.roots.loadFirst().then(() => this.permalink.followAddress());
+    this.#loadFirst();
+  }
+
+  /** A link may lead to a comment that the list has. */
+  async #loadFirst(): Promise<void> {
+    await this.roots.loadFirst();
+    this.permalink.followAddress();
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.roots.stop();
     this.permalink.stop();
     this.live.stop();
-    this.account.stop();
+    this.later?.account.stop();
   }
 
-  /** What the reader writes with; rejects where it cannot be loaded. A second call costs nothing. */
-  async loadForms(): Promise<typeof Forms> {
-    const [forms] = await Promise.all([import('../composer/forms.ts'), this.#loadWriting()]);
-    return forms;
+  /** What is read before the first comment is shown: whom the reader has muted, and what the reader did a moment ago. */
+  async loadBeforeFirst(): Promise<void> {
+    const { base } = this.api;
+    const isMuting = siteStorage.get(mutedKey(base));
+    if (!isMuting && !tabStorage.get(recentKey(base, this.subject))) return;
+    const later = await this.complete().catch(() => null);
+    if (isMuting) await later?.loadMenus().catch(() => null);
   }
 
-  async #loadWriting(): Promise<Writing> {
-    const { Writing } = await import('./writing.ts');
-    this.#writing ??= new Writing(this);
-    return this.#writing;
-  }
-
-  /** What is on its way; null, and `place` says so, where it cannot be loaded. */
-  async loaded<Part>(loading: Promise<Part>, place: MessagePlace): Promise<Part | null> {
-    const part = await loading.catch(() => null);
-    place.showMessage(part ? '' : this.text.errors.network);
-    return part;
-  }
-
-  /** A reader who is unknown becomes a guest without a name; false, and `place` says why, when that failed. */
-  async becomeGuest(place: MessagePlace): Promise<boolean> {
-    try {
-      const writing = await this.loaded(this.#loadWriting(), place);
-      await writing?.becomeGuest();
-      return writing !== null;
-    } catch (problem) {
-      this.report(problem, place);
-      return false;
+  /** Loads what acts; rejects where it cannot be loaded. A second call costs nothing. */
+  async complete(): Promise<LaterParts> {
+    const { LaterParts } = await import('./later-parts.ts');
+    if (!this.later) {
+      this.later = new LaterParts(this);
+      if (!this.#isStopped) this.later.start();
     }
+    return this.later;
   }
 
-  /** Loads the menus; where that is impossible, `place` says so. */
-  async useMenus(place: MessagePlace, use: (menus: Menus) => void): Promise<void> {
-    const menus = await this.loaded(this.#loadMenus(), place);
-    if (menus) use(menus);
-  }
-
-  async #loadMenus(): Promise<Menus> {
-    const { Menus } = await import('../menu/menus.ts');
-    this.#menus ??= new Menus(this);
-    return this.#menus;
-  }
-
-  /** Whom the reader has muted is known before the first comment is shown. */
-  async loadMuting(): Promise<void> {
-    if (siteStorage.get(mutedKey(this.api.base))) await this.#loadMenus().catch(() => null);
-  }
-
-  get muting(): Muting | null {
-    return this.#menus?.muting ?? null;
-  }
-
-  /** There is none before the forms are loaded. */
-  get writing(): Writing {
-    if (!this.#writing) throw new Error('The forms are not loaded');
-    return this.#writing;
-  }
-
-  async rename(name: string): Promise<void> {
-    await this.loadForms();
-    await this.writing.rename(name);
+  /** Carries out a press as soon as what acts is loaded; where it cannot be loaded, `place` says so. */
+  async act(place: MessagePlace, action: (acts: CommentActs) => unknown): Promise<void> {
+    const later = await this.complete().catch(() => null);
+    place.showMessage(later ? '' : this.text.errors.network);
+    if (later) action(later.acts);
   }
 
   get text(): Strings {
@@ -223,16 +203,6 @@ export class CommentThread {
     return this.#info.pinned ?? [];
   }
 
-  /** Whether nothing the reader does or reads would be disturbed by another list. */
-  get isIdle(): boolean {
-    return (
-      !this.comments.linked &&
-      [...this.composers].every(({ form }) => form === this.#composer.form) &&
-      !this.#element.shadowRoot?.activeElement &&
-      this.#element.getBoundingClientRect().top >= 0
-    );
-  }
-
   /** The choice is shown with the list; one that could not be loaded can be made again. */
   setSort(sort: Sort, isStarted = true): void {
     if (sort === this.sort && this.roots.isLoaded) return;
@@ -245,19 +215,12 @@ export class CommentThread {
     this.#composer.focus();
   }
 
-  /** The server has refused the token. Whether there is another one now. */
-  #renewToken(): Promise<boolean> {
-    return this.hostToken.isFetched ? this.hostToken.fetch() : this.account.renew();
-  }
-
   #onHostToken(token: string | null): void {
-    const { identity } = this;
-    const wasModerator = identity.moderatorToken !== null;
-    identity.hostToken = token;
-    this.reader.onIdentityChange();
-    const isModerator = identity.moderatorToken !== null;
-    // A hidden subject is empty to everybody else.
-    if (this.#isHidden && isModerator !== wasModerator) this.start();
+    this.identity.hostToken = token;
+    if (this.later) this.reader.onIdentityChange();
+    else if (token) this.complete().catch(() => undefined);
+    // A hidden subject is empty to everybody but a moderator.
+    if (this.#isHidden) this.#loadFirst();
   }
 
   /** Null keeps what is known. */
@@ -288,7 +251,7 @@ export class CommentThread {
   showState(): void {
     const closed = this.#isHidden ? this.text.hiddenSubject : this.text.closed;
     this.frame.showNotice(
-      this.permalink.notice || this.reader.notice || (this.isOpen ? '' : closed),
+      this.permalink.notice || this.later?.reader.notice || (this.isOpen ? '' : closed),
     );
     // A text that is being written stays where its author can copy it.
     const isFormShown = this.isOpen || !this.#composer.isEmpty;
@@ -303,14 +266,6 @@ export class CommentThread {
 
   updateTimes(): void {
     this.frame.updateTimes(this.locale);
-  }
-
-  /** Shows at a comment what went wrong there. */
-  report(problem: unknown, place: MessagePlace): void {
-    if (!(problem instanceof ApiProblem)) throw problem;
-    this.reader.dropRefusedToken(problem);
-    this.emitProblem(problem);
-    place.showMessage(this.locale.describeProblem(problem));
   }
 
   emitReady(): void {

@@ -5,6 +5,7 @@ import { changeMe, createGuest, renameGuest } from '../api/member-calls.ts';
 import { parseSubjectName } from '../api/paths.ts';
 import type { Author, Comment } from '../api/wire.ts';
 import { uniqueId } from '../dom/html.ts';
+import { keepGuest, memberOf } from '../model/member.ts';
 import type { AnsweredComment, ShownComment } from '../model/shown-comment.ts';
 import type { HostToken } from './host-token.ts';
 import type { LiveUpdates } from './live.ts';
@@ -46,7 +47,7 @@ export class Writing {
     const { identity, mode, subject } = this.#thread;
     const id = uniqueId('sending');
     const above = parent && mode !== 'flat' ? parent.path : [];
-    const member = identity.member ?? { name: guestName };
+    const member = memberOf(identity) ?? { name: guestName };
     const author: Author = {
       id: member.id ?? '0',
       name: member.name || guestName,
@@ -120,7 +121,7 @@ export class Writing {
     await hostToken.isKnown();
     if (identity.hostToken) return;
     const { data } = await createGuest(api, name);
-    identity.keepGuest(data);
+    keepGuest(identity, data);
     reader.onIdentityChange();
   }
 
@@ -133,7 +134,7 @@ export class Writing {
       await account.renew();
     } else {
       const { data } = await renameGuest(api, name);
-      identity.keepGuest(data);
+      keepGuest(identity, data);
     }
     reader.onIdentityChange();
   }

@@ -1,0 +1,40 @@
+/** What changes the comments on the page once they are drawn. It is loaded with what acts. */
+
+import type { Comment } from '../api/wire.ts';
+import type { CommentView } from '../comment/view.ts';
+import type { CommentChange, QuoteChange, ShownComments } from './shown-comments.ts';
+
+/** The comments have it from then on. */
+export function addChanges(comments: ShownComments): void {
+  const { floors, main } = comments;
+  Object.assign(comments, {
+    floorOf: (id) => comments.viewsOf(id)[0]?.comment ?? floors.get(id),
+    scopeOf: (parentId) => {
+      const { linked } = comments;
+      return parentId && linked?.views.has(parentId) ? linked : main;
+    },
+    updateEach: (id: string, change: CommentChange) => {
+      for (const view of comments.viewsOf(id)) view.update(change(view.comment));
+      comments.updateQuotes(id, (floor) => ({
+        ...floor,
+        ...change(floor as CommentView['comment']),
+      }));
+    },
+    updateQuotes: (id: string, change: QuoteChange) => {
+      floors.update(id, change);
+      for (const view of comments.views) view.building.updateFloor(id);
+    },
+    remove: (id: string) => {
+      for (const view of comments.viewsOf(id)) view.scope.remove(view);
+    },
+    placeReplies: ({ scope }: CommentView, replies: Comment[]) =>
+      replies.flatMap((reply) => {
+        const known = scope.views.get(reply.id);
+        // In a tree an answer moves when what it answers has come.
+        const list = known && comments.containerOf(known)?.replies.list;
+        if (!known || known.node.parentElement !== list) return comments.place(reply, scope) ?? [];
+        known.update(comments.latest(reply));
+        return [];
+      }),
+  } satisfies Partial<ShownComments>);
+}

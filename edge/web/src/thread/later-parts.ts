@@ -1,0 +1,140 @@
+/**
+ * What a thread has as soon as its reader is known, or uses it: the reader's own state, the account, and what acts on
+ * comments. Who only reads does not load it.
+ */
+
+import '../text/later.ts';
+import { type AccountHost, ReaderAccount } from '../account/account.ts';
+import { ApiProblem } from '../api/problem.ts';
+import { ReaderActs } from '../comment/acts.ts';
+import type { CommentHost, LaterHost, MessagePlace } from '../comment/host.ts';
+import type * as Forms from '../composer/forms.ts';
+import type { MenuHost } from '../menu/host.ts';
+import type { Menus } from '../menu/menus.ts';
+import type { Muting } from '../menu/muting.ts';
+import { RecentActs } from '../model/recent-acts.ts';
+import { recentKey } from '../model/recent-key.ts';
+import { addStyles } from '../style/style-sheet.ts';
+import css from '../style/used.css';
+import { describeProblem } from '../text/describe-problem.ts';
+import { addChanges } from './comment-changes.ts';
+import type { LinkedPanelHost } from './linked-panel.ts';
+import { Reacting } from './reacting.ts';
+import { ReaderState } from './reader-state.ts';
+import type { Writing, WritingHost } from './writing.ts';
+
+addStyles(css, true);
+
+export interface LaterThread
+  extends MenuHost,
+    WritingHost,
+    Omit<LinkedPanelHost, keyof WritingHost | keyof MenuHost>,
+    Omit<AccountHost, keyof WritingHost | keyof MenuHost> {
+  readonly comments: MenuHost['comments'] & WritingHost['comments'];
+  readonly frame: WritingHost['frame'];
+  readonly reader: ReaderState;
+  readonly account: ReaderAccount;
+  readonly reacting: Reacting;
+  readonly roots: { readonly isLoaded: boolean };
+  muting: Muting | null;
+  writing: Writing;
+}
+
+export class LaterParts implements LaterHost {
+  readonly thread: LaterThread;
+  readonly acts: ReaderActs;
+  readonly reader: ReaderState;
+  readonly recent: RecentActs;
+  readonly reacting: Reacting;
+  readonly account: ReaderAccount;
+  #menus: Menus | null = null;
+
+  /** The thread has the parts from then on, for all that is loaded later still. */
+  constructor(thread: LaterThread) {
+    this.thread = thread;
+    addChanges(thread.comments);
+    this.acts = new ReaderActs(thread);
+    this.reader = new ReaderState(thread);
+    this.recent = new RecentActs(recentKey(thread.api.base, thread.subject));
+    this.reacting = new Reacting(thread);
+    this.account = new ReaderAccount(thread);
+    const { account, reacting, reader, recent } = this;
+    Object.assign(thread, {
+      account,
+      reacting,
+      reader,
+      recent,
+      becomeGuest: (place: MessagePlace) => this.#becomeGuest(place),
+      loadForms: () => this.loadForms(),
+      loaded: <Part>(loading: Promise<Part>, place: MessagePlace) => this.#loaded(loading, place),
+      rename: (name: string) => this.#rename(name),
+      report: (problem: unknown, place: MessagePlace) => this.#report(problem, place),
+      useMenus: (place: MessagePlace, use: (menus: Menus) => void) => this.#useMenus(place, use),
+    } satisfies Partial<CommentHost & AccountHost>);
+  }
+
+  /** Asks who the reader is, and what they did to the comments on the page. */
+  start(): void {
+    this.account.start();
+    for (const view of this.thread.comments.views) view.renderActions();
+    if (this.thread.roots.isLoaded)
+      this.reader.loadOverlay(this.thread.comments.views.map(({ comment }) => comment.id));
+  }
+
+  /** What the reader writes with; rejects where it cannot be loaded. A second call costs nothing. */
+  async loadForms(): Promise<typeof Forms> {
+    const [forms] = await Promise.all([import('../composer/forms.ts'), this.#loadWriting()]);
+    return forms;
+  }
+
+  async #loadWriting(): Promise<Writing> {
+    const { Writing } = await import('./writing.ts');
+    this.thread.writing ??= new Writing(this.thread);
+    return this.thread.writing;
+  }
+
+  async #rename(name: string): Promise<void> {
+    const writing = await this.#loadWriting();
+    await writing.rename(name);
+  }
+
+  /** What is on its way; null, and `place` says so, where it cannot be loaded. */
+  async #loaded<Part>(loading: Promise<Part>, place: MessagePlace): Promise<Part | null> {
+    const part = await loading.catch(() => null);
+    place.showMessage(part ? '' : this.thread.text.errors.network);
+    return part;
+  }
+
+  /** A reader who is unknown becomes a guest without a name; false, and `place` says why, when that failed. */
+  async #becomeGuest(place: MessagePlace): Promise<boolean> {
+    try {
+      const writing = await this.#loaded(this.#loadWriting(), place);
+      await writing?.becomeGuest();
+      return writing !== null;
+    } catch (problem) {
+      this.#report(problem, place);
+      return false;
+    }
+  }
+
+  /** Loads the menus; where that is impossible, `place` says so. */
+  async #useMenus(place: MessagePlace, use: (menus: Menus) => void): Promise<void> {
+    const menus = await this.#loaded(this.loadMenus(), place);
+    if (menus) use(menus);
+  }
+
+  async loadMenus(): Promise<Menus> {
+    const { Menus } = await import('../menu/menus.ts');
+    this.#menus ??= new Menus(this.thread);
+    this.thread.muting = this.#menus.muting;
+    return this.#menus;
+  }
+
+  /** Shows at a comment what went wrong there. */
+  #report(problem: unknown, place: MessagePlace): void {
+    if (!(problem instanceof ApiProblem)) throw problem;
+    this.reader.dropRefusedToken(problem);
+    this.thread.emitProblem(problem);
+    place.showMessage(describeProblem(this.thread.locale, problem));
+  }
+}

@@ -1,0 +1,91 @@
+/** The next pages of a list. They are loaded when its foot comes near. */
+
+import '../text/later.ts';
+import { ROOTS_PER_PAGE } from '../api/first-page.ts';
+import { type ListPage, ListPager } from '../api/pager.ts';
+import type { Comment, Sort } from '../api/wire.ts';
+import type { CommentView } from '../comment/view.ts';
+import css from '../style/long-list.css';
+import { addStyles } from '../style/style-sheet.ts';
+import type { LaterParts } from './later-parts.ts';
+import type { ThreadPartHost } from './part-host.ts';
+
+interface MoreRootsHost extends Omit<ThreadPartHost, 'recent'> {
+  readonly later: LaterParts | null;
+  readonly sort: Sort;
+}
+
+interface FirstRoots {
+  readonly first: ListPage | null;
+  /** The views of those that were not in their place already. */
+  showRoots(items: Comment[]): CommentView[];
+  showLoadError(problem: unknown): Promise<void>;
+  updateFoot(): void;
+}
+
+addStyles(css);
+
+export class MoreRoots {
+  readonly #thread: MoreRootsHost;
+  readonly #list: FirstRoots;
+  readonly #first: ListPage;
+  readonly #pager: ListPager;
+  #isLoading = false;
+
+  /** The list has shown the page `first`. */
+  constructor(thread: MoreRootsHost, list: FirstRoots, first: ListPage) {
+    const { api, sort, subject } = thread;
+    this.#thread = thread;
+    this.#list = list;
+    this.#first = first;
+    this.#pager = new ListPager(
+      (query, options) => api.listRoots(subject, query, options),
+      { sort, limit: ROOTS_PER_PAGE },
+      first,
+    );
+  }
+
+  get isEnded(): boolean {
+    return this.#pager.isEnded;
+  }
+
+  /** `byButton` moves the focus to the first new comment. */
+  async loadNext(byButton: boolean, signal: AbortSignal): Promise<void> {
+    const { comments, frame } = this.#thread;
+    if (this.isEnded || this.#isLoading) return;
+    this.#isLoading = true;
+    frame.footError.textContent = '';
+    frame.footButton.setAttribute('aria-disabled', 'true');
+    try {
+      const page = await this.#pager.next({ signal });
+      await comments.addPage(page);
+      if (this.#isCurrent) this.#show(page, byButton);
+    } catch (problem) {
+      if (this.#isCurrent && !signal.aborted) await this.#list.showLoadError(problem);
+    } finally {
+      this.#isLoading = false;
+      frame.footButton.removeAttribute('aria-disabled');
+    }
+  }
+
+  /** Whether no other list has taken the place of this one. */
+  get #isCurrent(): boolean {
+    return this.#first === this.#list.first;
+  }
+
+  #show(page: ListPage, byButton: boolean): void {
+    const { frame, later, text } = this.#thread;
+    const views = this.#list.showRoots(page.items);
+    if (page.subject) this.#thread.setCount(page.subject.comments);
+    frame.showStale(page.isStale);
+    this.#list.updateFoot();
+    if (views.length > 0) frame.announce(text.commentsLoaded(views.length));
+    if (byButton) views[0]?.focus();
+    later?.reader.loadOverlay(
+      page.items.flatMap(({ id, top_replies }) => [
+        id,
+        ...(top_replies ?? []).map((each) => each.id),
+      ]),
+    );
+  }
+}
