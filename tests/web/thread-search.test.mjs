@@ -40,8 +40,8 @@ describe('search in a thread', { skip: skipWithout({ E2E_BASE: BASE }) }, () => 
       assert.equal(await search.locator('mark').textContent(), word);
       assert.deepEqual(await violations(page, 'gailou-comments'), []);
       await search.getByRole('link', { name: 'Finder' }).click();
-      const article = page.locator(`.list article[data-id="${root.id}"]`);
-      assert.equal(await isFocused(article), true);
+      const article = page.locator(`.list article[data-id="${root.id}"]:focus`);
+      await assertVisible(article, 'the comment, which has the focus');
       await assertVisible(page.locator('.item.target'), 'it is marked');
       assert.equal(new URL(page.url()).hash, `#comment-${root.id}`);
     });
