@@ -48,7 +48,7 @@ class Lightbox {
           },
           close: () => {
             this.node.remove();
-            opener.focus();
+            (opener.isConnected ? opener : this.#newOpener(opener))?.focus();
           },
           keydown: (event) => this.#onKey(event),
         },
@@ -64,6 +64,12 @@ class Lightbox {
   open(): void {
     this.#show();
     this.node.showModal();
+  }
+
+  /** The link to the same picture, where the comment was drawn again meanwhile. */
+  #newOpener({ href }: HTMLAnchorElement): HTMLAnchorElement | undefined {
+    const links = this.#thread.frame.section.querySelectorAll<HTMLAnchorElement>('.media a');
+    return [...links].find((link) => link.href === href);
   }
 
   #show(): void {
