@@ -57,12 +57,10 @@ async fn make(hash: &AvatarHash, fetched: impl Future<Output = Result<Option<Ava
     }
 }
 
-/// The picture that the account has now; `None` where that is another one.
+/// The picture that the account has now, also where the address was made of a former one.
 async fn fetch_chosen(app: &AppState, picture: AccountPicture) -> Result<Option<Avatar>, Failure> {
     let account = app.tables.read_account(picture.account).await.map_err(Failure::of_driver)?;
-    let Some(address) = account.and_then(|account| account.avatar).filter(|address| picture.is_at(address)) else {
-        return Ok(None);
-    };
+    let Some(address) = account.and_then(|account| account.avatar) else { return Ok(None) };
     if let Some((_, hash)) = address.rsplit_once(PICTURES_PATH)
         && let Some(hash) = AvatarHash::parse(hash).filter(|hash| own_address(app, hash) == address)
     {
