@@ -16,7 +16,13 @@ const HASH_LENGTHS: [usize; 2] = [32, 64];
 /// Cells of a drawing on one side; its right half mirrors its left one.
 const DRAWING_CELLS: usize = 5;
 
-/// The MD5 or SHA-256 of an e-mail address, or an [`AccountPicture`], in lower-case hexadecimal digits.
+/// Bytes of the digest of an address that are in the hash of an account.
+const ADDRESS_DIGEST_BYTES: usize = 8;
+/// Bytes of the hash of an account before its signature.
+const SIGNED_BYTES: usize = 8 + ADDRESS_DIGEST_BYTES;
+
+/// The MD5 or SHA-256 of an e-mail address, or what stands for an account of this installation, in lower-case hexadecimal
+/// digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AvatarHash(Box<str>);
 
@@ -32,6 +38,28 @@ impl AvatarHash {
     pub fn parse(text: &str) -> Option<Self> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         (HASH_LENGTHS.contains(&text.len()) && text.bytes().all(is_digit)).then(|| Self(text.into()))
+    }
+
+    /// That of an account with the picture at this address. It says nothing of the mailbox and of the host that has the
+    /// picture, and only this installation can make it: readers cannot have the server fetch what they like. With another
+    /// picture it is another one, so what it leads to may be cached.
+    #[must_use]
+    pub fn of_account(account: MemberId, address: &str, key: &SignInKey) -> Self {
+        let mut signed = [0; SIGNED_BYTES];
+        signed[..8].copy_from_slice(&account.get().to_be_bytes());
+        signed[8..].copy_from_slice(&Sha256::digest(address)[..ADDRESS_DIGEST_BYTES]);
+        Self(hex::encode([&signed[..], &key.sign_picture(&signed)].concat()).into())
+    }
+
+    /// The account that it stands for; `None` where this installation has not made it.
+    #[must_use]
+    pub fn account(&self, key: &SignInKey) -> Option<MemberId> {
+        let bytes = hex::decode(self.as_str()).ok()?;
+        let (signed, signature) = bytes.split_first_chunk::<SIGNED_BYTES>()?;
+        if !key.verify_picture(signed, signature) {
+            return None;
+        }
+        MemberId::new(u64::from_be_bytes(*signed.first_chunk()?)).ok()
     }
 
     /// Its digits.
@@ -67,56 +95,6 @@ impl AvatarHash {
 impl fmt::Display for AvatarHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-/// Bytes of the digest of an address.
-const ADDRESS_DIGEST_BYTES: usize = 8;
-/// Bytes of an [`AccountPicture`] before its signature.
-const SIGNED_BYTES: usize = 8 + ADDRESS_DIGEST_BYTES;
-
-/// The picture of an account of this installation, as readers ask for it. It looks like the hash of an address, says
-/// nothing of the mailbox and of the host that has the picture, and only this installation can make it: readers cannot
-/// have the server fetch what they like. Another picture has another one, so it may be cached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AccountPicture {
-    pub account: MemberId,
-    address_digest: [u8; ADDRESS_DIGEST_BYTES],
-}
-
-impl AccountPicture {
-    /// The picture at this address, which is the account's.
-    #[must_use]
-    pub fn new(account: MemberId, address: &str) -> Self {
-        let digest: [u8; 32] = Sha256::digest(address).into();
-        Self { account, address_digest: digest.first_chunk().copied().unwrap_or_default() }
-    }
-
-    /// What readers ask for.
-    #[must_use]
-    pub fn hash(&self, key: &SignInKey) -> AvatarHash {
-        let signed = self.signed_bytes();
-        AvatarHash(hex::encode([&signed[..], &key.sign_picture(&signed)].concat()).into())
-    }
-
-    /// The picture that is asked for; `None` where this installation has not made the hash.
-    #[must_use]
-    pub fn parse(hash: &AvatarHash, key: &SignInKey) -> Option<Self> {
-        let bytes = hex::decode(hash.as_str()).ok()?;
-        let (signed, signature) = bytes.split_first_chunk::<SIGNED_BYTES>()?;
-        if !key.verify_picture(signed, signature) {
-            return None;
-        }
-        let (account, address_digest) = signed.split_first_chunk::<8>()?;
-        let account = MemberId::new(u64::from_be_bytes(*account)).ok()?;
-        Some(Self { account, address_digest: *address_digest.first_chunk()? })
-    }
-
-    fn signed_bytes(&self) -> [u8; SIGNED_BYTES] {
-        let mut bytes = [0; SIGNED_BYTES];
-        bytes[..8].copy_from_slice(&self.account.get().to_be_bytes());
-        bytes[8..].copy_from_slice(&self.address_digest);
-        bytes
     }
 }
 
@@ -157,19 +135,17 @@ mod tests {
     fn picture_of_an_account_is_asked_for_by_what_this_installation_alone_makes() {
         let (key, other) = (SignInKey::new(b"one"), SignInKey::new(b"other"));
         let account = MemberId::account(7);
-        let picture = AccountPicture::new(account, "https://a.example/a.png");
-        let hash = picture.hash(&key);
+        let hash = AvatarHash::of_account(account, "https://a.example/a.png", &key);
         assert_eq!(AvatarHash::parse(hash.as_str()), Some(hash.clone()), "it is like any other");
-        assert_eq!(AccountPicture::parse(&hash, &key), Some(picture));
-        assert_eq!(AccountPicture::parse(&hash, &other), None);
-        assert_ne!(AccountPicture::new(account, "https://a.example/b.png").hash(&key), hash);
+        assert_eq!((hash.account(&key), hash.account(&other)), (Some(account), None));
+        assert_ne!(AvatarHash::of_account(account, "https://a.example/b.png", &key), hash);
         let md5 = AvatarHash::parse(&"0f".repeat(16)).unwrap();
-        assert_eq!(AccountPicture::parse(&md5, &key), None);
+        assert_eq!(md5.account(&key), None);
         for at in [0, 20, 40, 63] {
             let mut changed = hash.as_str().as_bytes().to_vec();
             changed[at] = if changed[at] == b'0' { b'1' } else { b'0' };
             let changed = AvatarHash::parse(std::str::from_utf8(&changed).unwrap()).unwrap();
-            assert_eq!(AccountPicture::parse(&changed, &key), None, "digit {at}");
+            assert_eq!(changed.account(&key), None, "digit {at}");
         }
     }
 

@@ -7,8 +7,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use gailou_shared::id::MemberId;
 
-use crate::domain::avatar::{AccountPicture, AvatarHash};
+use crate::domain::avatar::AvatarHash;
 use crate::domain::picture;
 use crate::domain::sign_in::OwnAccount;
 use crate::ports::failure::Failure;
@@ -28,8 +29,8 @@ const FAILURE_FRESH_FOR: Duration = Duration::from_secs(60);
 
 /// The address at which readers get the picture of an account; `None` where it has none.
 pub(super) fn address_of(app: &AppState, account: &OwnAccount) -> Option<String> {
-    let picture = AccountPicture::new(account.id, account.avatar.as_deref()?);
-    Some(own_address(app, &picture.hash(&app.sign_in.key)))
+    let hash = AvatarHash::of_account(account.id, account.avatar.as_deref()?, &app.sign_in.key);
+    Some(own_address(app, &hash))
 }
 
 /// The address at which this installation has the picture of a hash.
@@ -39,8 +40,12 @@ pub(super) fn own_address(app: &AppState, hash: &AvatarHash) -> String {
 
 /// The picture of this hash.
 pub async fn find(app: &AppState, hash: &AvatarHash) -> Avatar {
-    if let Some(picture) = AccountPicture::parse(hash, &app.sign_in.key) {
-        return app.avatars.get_or(hash, make(hash, fetch_chosen(app, picture))).await;
+    if let Some(account) = hash.account(&app.sign_in.key) {
+        // Their picture may be in memory still.
+        if app.erased_members.contains(account) {
+            return drawing(hash, UNKNOWN_FRESH_FOR);
+        }
+        return app.avatars.get_or(hash, make(hash, fetch_chosen(app, account))).await;
     }
     if app.avatars.service.is_none() {
         return drawing(hash, PICTURE_FRESH_FOR);
@@ -58,8 +63,8 @@ async fn make(hash: &AvatarHash, fetched: impl Future<Output = Result<Option<Ava
 }
 
 /// The picture that the account has now, also where the address was made of a former one.
-async fn fetch_chosen(app: &AppState, picture: AccountPicture) -> Result<Option<Avatar>, Failure> {
-    let account = app.tables.read_account(picture.account).await.map_err(Failure::of_driver)?;
+async fn fetch_chosen(app: &AppState, account: MemberId) -> Result<Option<Avatar>, Failure> {
+    let account = app.tables.read_account(account).await.map_err(Failure::of_driver)?;
     let Some(address) = account.and_then(|account| account.avatar) else { return Ok(None) };
     if let Some((_, hash)) = address.rsplit_once(PICTURES_PATH)
         && let Some(hash) = AvatarHash::parse(hash).filter(|hash| own_address(app, hash) == address)

@@ -96,6 +96,10 @@ async fn picture_that_a_provider_names_comes_from_the_origin() {
     let forged = format!("{}{}", &path[..path.len() - 1], if path.ends_with('0') { '1' } else { '0' });
     assert_eq!(origin.get(&forged).await.header("content-type"), "image/svg+xml");
     assert!(host.take_asked().is_empty());
+
+    let erased = origin.request("DELETE /v1/me").by(&member).send().await;
+    assert!(erased.status < 300, "{}", erased.text);
+    assert_eq!(origin.get(&path).await.header("content-type"), "image/svg+xml", "also what is in memory");
 }
 
 #[tokio::test(flavor = "multi_thread")]
