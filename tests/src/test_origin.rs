@@ -21,6 +21,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use crate::api_client::ApiClient;
 use crate::backing_servers::{self, ServerAddresses};
@@ -33,6 +34,10 @@ const OPENSEARCH_VARIABLE: &str = "GAILOU_TEST_OPENSEARCH";
 /// The time after which no first page begins with an older snapshot: an origin uses a snapshot for
 /// 3 ms an id, and the largest holds 1,000 ids.
 const SNAPSHOT_REUSE: Duration = Duration::from_secs(3);
+
+/// How long an origin may need to open, and how long it waits before it tries once more.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
+const OPEN_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A running origin. It dereferences to an [`ApiClient`] of its address.
 #[derive(Debug)]
@@ -255,7 +260,15 @@ impl Deref for TestOrigin {
 type Served = (Arc<Process>, ApiClient, oneshot::Sender<()>, JoinHandle<()>);
 
 async fn serve(config: &Config, role: ProcessRole, clock: &ManualOriginClock) -> Served {
-    let app = bootstrap::open_as(config.clone(), role, clock.clock()).await.expect("the origin opens");
+    let until = Instant::now() + OPEN_TIMEOUT;
+    let app = loop {
+        match bootstrap::open_as(config.clone(), role, clock.clock()).await {
+            Ok(app) => break app,
+            // A machine full of tests: whoever runs a server starts it again.
+            Err(error) if Instant::now() > until => panic!("the origin opens: {error:#}"),
+            Err(_) => sleep(OPEN_RETRY_INTERVAL).await,
+        }
+    };
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let client = ApiClient::new(format!("http://{}", listener.local_addr().expect("an address")));
     let client = match app.broker() {

@@ -18,13 +18,14 @@ const fileOf = (lines) => ({
 describe('console: import and export', {
   skip: skipWithout({ E2E_BASE: BASE, E2E_ORIGIN: ORIGIN, E2E_TOKEN_SECRET: TOKEN_SECRET }),
 }, () => {
-  const signedIn = { token: ADMIN(), section: 'transfer', base: ORIGIN };
+  /** Made when it is used: a token ends after ten minutes. */
+  const signedIn = () => ({ token: ADMIN(), section: 'transfer', base: ORIGIN });
 
   test('a thread is exported as a file, and imported under another name', async () => {
     const subject = newSubject();
     const text = newText('a thread that moves');
     await tryPostComment(subject, text, newMember('Mover').token);
-    await withConsole(signedIn, async (page) => {
+    await withConsole(signedIn(), async (page) => {
       await page.getByLabel('Thread, as type/key').fill(subject);
       const [download] = await Promise.all([
         page.waitForEvent('download'),
@@ -54,7 +55,7 @@ describe('console: import and export', {
   });
 
   test('a thumb and both languages have room, and a moderator reads who may', async () => {
-    await withConsole({ ...signedIn, viewport: NARROW, hasTouch: true }, async (page) => {
+    await withConsole({ ...signedIn(), viewport: NARROW, hasTouch: true }, async (page) => {
       await page.getByRole('button', { name: 'Export' }).waitFor();
       await page.getByRole('button', { name: '中文' }).click();
       await page.getByRole('button', { name: '导入', exact: true }).waitFor();

@@ -124,6 +124,7 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(admin::rejected::accept_rejected))
         .routes(routes!(admin::rejected::drop_rejected))
         .routes(routes!(admin::search::search_comments))
+        .routes(routes!(admin::comments::read_comment))
         .routes(routes!(admin::comments::decide))
         .routes(routes!(admin::comments::decide_all))
         .routes(routes!(admin::comments::list_history))

@@ -138,9 +138,15 @@ impl Server {
     }
 }
 
-/// The answer, which is in progress until it was sent or the connection is aborted.
+/// The answer, which is in progress until it was sent or the connection is aborted. Streams and exports may take longer.
 fn with_deadline(response: Response, in_progress: RequestInProgress) -> Response {
-    let kind = response.headers().get(header::CONTENT_TYPE);
+    let headers = response.headers();
+    let kind = headers.get(header::CONTENT_TYPE);
     let is_stream = kind.is_some_and(|kind| kind == "text/event-stream" || kind == JSON_LINES_TYPE);
-    if is_stream { response } else { response.map(|body| Body::new(MeasuredBody::new(body, in_progress))) }
+    let disposition = headers.get(header::CONTENT_DISPOSITION);
+    let is_export = disposition.is_some_and(|disposition| disposition.as_bytes().starts_with(b"attachment"));
+    if is_stream || is_export {
+        return response;
+    }
+    response.map(|body| Body::new(MeasuredBody::new(body, in_progress)))
 }

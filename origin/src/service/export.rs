@@ -7,7 +7,9 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
+use backon::{ConstantBuilder, Retryable as _};
 use futures_util::Stream;
 use futures_util::stream::try_unfold;
 use gailou_shared::id::{CommentId, SubjectKey};
@@ -15,10 +17,14 @@ use gailou_shared::wire::{CommentFlag, CommentState, Visibility};
 
 use crate::domain::import_line::ImportLine;
 use crate::domain::row::{ExportCursor, ExportedComment};
-use crate::ports::store::{Result, Tables};
+use crate::ports::store::{Result, StoreError, Tables};
 
 /// Comments in one query.
 const COMMENTS_PER_QUERY: usize = 1_000;
+/// How long an export waits for a database that is busy or away, before it reads once more.
+const RETRY_DELAY: Duration = Duration::from_millis(200);
+/// How often it does; then it ends in the middle.
+const MAX_RETRIES: usize = 150;
 
 /// The lines of the comments of a subject, or of all comments: in chunks of whole lines.
 pub fn export(
@@ -28,6 +34,11 @@ pub fn export(
     try_unfold(CommentExport { tables, subject, left_out: HashSet::new(), after: None }, |mut export| async move {
         Ok(export.next_chunk().await?.map(|chunk| (chunk, export)))
     })
+}
+
+/// The delays of an export whose database is busy or away.
+pub(super) fn retry_delays() -> ConstantBuilder {
+    ConstantBuilder::default().with_delay(RETRY_DELAY).with_jitter().with_max_times(MAX_RETRIES)
 }
 
 /// An export in progress.
@@ -42,7 +53,9 @@ struct CommentExport {
 impl CommentExport {
     /// The lines of the next comments, perhaps none; `None` at the end.
     async fn next_chunk(&mut self) -> Result<Option<String>> {
-        let found = self.tables.export_comments(self.subject.as_ref(), self.after.as_ref(), COMMENTS_PER_QUERY).await?;
+        let read = || self.tables.export_comments(self.subject.as_ref(), self.after.as_ref(), COMMENTS_PER_QUERY);
+        // An answer that has begun cannot be refused any more.
+        let found = read.retry(retry_delays()).when(StoreError::is_away).await?;
         let Some(last) = found.last() else { return Ok(None) };
         self.after = Some(last.cursor.clone());
         let mut text = String::new();

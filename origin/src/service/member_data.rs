@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use backon::Retryable as _;
 use futures_util::Stream;
 use futures_util::stream::try_unfold;
 use gailou_shared::id::{CommentId, EventId, MemberId, MemberKind, RefusedTextId};
@@ -16,6 +17,7 @@ use crate::domain::email_address::EmailAddress;
 use crate::domain::member_standing::MemberStanding;
 use crate::domain::operation::{ErasureStep, Operation};
 use crate::domain::row::{CommentRow, EarlierText, OtherTexts};
+use crate::service::export::retry_delays;
 use crate::service::{ServiceError, ServiceResult, comment_view};
 use crate::state::AppState;
 use crate::state::admission::NotAdmitted;
@@ -81,6 +83,7 @@ struct ExportedNotification {
 }
 
 /// Where an export goes on.
+#[derive(Clone, Copy)]
 enum ExportStep {
     Member,
     /// `begins`: no comment was written yet.
@@ -114,9 +117,14 @@ pub fn export(
     let place = app.exports.clone().try_acquire_owned().map_err(|_| ServiceError::from(NotAdmitted))?;
     let export = MemberExport { app, member, _place: place };
     Ok(try_unfold((export, ExportStep::Member), |(export, step)| async move {
-        let next = export.next(step).await?;
+        // An answer that has begun cannot be refused any more.
+        let next = (|| export.next(step)).retry(retry_delays()).when(is_away).await?;
         Ok(next.map(|(chunk, step)| (chunk, (export, step))))
     }))
+}
+
+fn is_away(error: &ServiceError) -> bool {
+    matches!(error, ServiceError::Store(error) if error.is_away())
 }
 
 /// An export in progress.

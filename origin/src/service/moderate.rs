@@ -124,6 +124,15 @@ pub async fn undo(app: &AppState, moderator: &Member, audit: AuditId) -> Service
     change_audited(app, moderator, id, CommentChange::Undo(audit), "undo", None).await
 }
 
+/// A comment in any state, as its author sees it.
+///
+/// # Errors
+/// [`ServiceError::CommentNotFound`], [`ServiceError::UnknownSubjectType`], or the store's.
+pub async fn read_comment(app: &AppState, id: CommentId) -> ServiceResult<Comment> {
+    let row = read_any_row(app, id).await?;
+    Ok(comment_view::for_author(&row, subject::threading_around(app, &row)?))
+}
+
 /// The earlier texts of a comment, the first one first.
 ///
 /// # Errors

@@ -154,6 +154,8 @@ async fn held_edit_waits_while_readers_see_the_former_text() {
         (&comment["id"], &json!("now holdme"))
     );
     assert_eq!(origin.overlay(&bob(), &[]).await["pending"], json!([]));
+    let seen = read(&origin, &format!("/v1/admin/comments/{}", id(&comment))).await;
+    assert_eq!((&seen["state"], &seen["content"]), (&json!("review"), &json!("now holdme")));
     let entry = read(&origin, "/v1/admin/queue?kind=held").await["data"][0].clone();
     assert_eq!((&entry["written"], &entry["published"]), (&json!("now holdme"), &json!("first")));
 
@@ -344,6 +346,7 @@ async fn only_moderators_read_and_decide() {
         "PUT /v1/admin/words".into(),
         "PATCH /v1/admin/words".into(),
         "POST /v1/admin/words/test".into(),
+        format!("GET /v1/admin/comments/{}", id(&comment)),
         format!("GET {}", of("history")),
         format!("GET {}", of("reports")),
         "POST /v1/admin/queue/lease".into(),

@@ -316,6 +316,8 @@ async fn every_response_matches_its_schema() {
         ("/v1/admin/subjects", "/v1/admin/subjects?state=x".into()),
         ("/v1/admin/stats", "/v1/admin/stats?step=minute".into()),
         ("/v1/admin/stats", "/v1/admin/stats?step=week".into()),
+        ("/v1/admin/comments/{id}", format!("/v1/admin/comments/{}", id(&root))),
+        ("/v1/admin/comments/{id}", "/v1/admin/comments/1".into()),
         ("/v1/admin/comments/{id}/history", format!("/v1/admin/comments/{}/history", id(&root))),
         ("/v1/admin/comments/{id}/reports", format!("/v1/admin/comments/{}/reports", id(&root))),
         ("/v1/admin/comments/{id}/reports", "/v1/admin/comments/1/reports".into()),

@@ -5,7 +5,6 @@ import { problemFrom } from '../api/problem-from.ts';
 import { type ApiRequest, sendRequest } from '../api/request.ts';
 import { parseJson } from '../api/transport.ts';
 import type { Comment } from '../api/wire.ts';
-import { createdAt } from './comment-id.ts';
 import { readJsonLines } from './json-lines.ts';
 import type {
   ActivitySeries,
@@ -44,8 +43,6 @@ import type {
 export const MAX_DECISIONS = 100;
 /** So many pages without an entry are read before a page is shown. */
 const MAX_EMPTY_PAGES = 5;
-/** Pages of comments of one millisecond: an import may have given many the same one. */
-const MAX_PAGES_OF_A_MOMENT = 10;
 
 const REFUSED = [401, 403];
 const JSON_LINES_TYPE = 'application/x-ndjson';
@@ -133,25 +130,9 @@ export class ConsoleClient {
     return this.#readOn('/v1/admin/comments', { ...filter, cursor });
   }
 
-  /** One comment: of any state where the server finds comments, else as readers see it. */
-  async comment(id: string, hasSearch: boolean): Promise<FoundComment> {
-    const found = hasSearch ? await this.#searchComment(id) : null;
-    return found ?? this.#send('GET', `/v1/comments/${encodeURIComponent(id)}`);
-  }
-
-  /** The comment among those of its millisecond; null where it is not listed, or not yet. */
-  async #searchComment(id: string): Promise<FoundComment | null> {
-    const at = createdAt(id);
-    if (at === null) return null;
-    const time = { from: String(at), to: String(at + 1), limit: '100' };
-    let next: string | null = null;
-    for (let pages = 0; pages < MAX_PAGES_OF_A_MOMENT; pages += 1) {
-      const page: ListPage<FoundComment> = await this.comments(time, next);
-      const found = page.data.find((comment) => comment.id === id);
-      next = page.page.next;
-      if (found || !next) return found ?? null;
-    }
-    return null;
+  /** One comment, in any state. */
+  comment(id: string): Promise<FoundComment> {
+    return this.#send('GET', `/v1/admin/comments/${encodeURIComponent(id)}`);
   }
 
   /** Pins a comment to its subject, or removes the pin. */

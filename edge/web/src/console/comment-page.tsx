@@ -26,16 +26,15 @@ export function CommentPage({ id }: { id: string }) {
   );
 }
 
-/** The comment with this id, once it is known whether the server finds comments. */
+/** The comment with this id. */
 function useComment(id: string) {
-  const { client, hasSearch } = useConsole();
+  const { client } = useConsole();
   const [comment, setComment] = useState<FoundComment | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const load = useCallback(() => {
-    if (hasSearch === null) return;
     setProblem(null);
-    client.comment(id, hasSearch).then(setComment, setProblem);
-  }, [client, id, hasSearch]);
+    client.comment(id).then(setComment, setProblem);
+  }, [client, id]);
   useEffect(load, [load]);
   return { comment, setComment, problem, reload: load };
 }

@@ -91,6 +91,24 @@ pub(in crate::http) async fn decide_all(
     Ok(Json(DecisionOutcomes { data: decided.into_iter().map(outcome).collect() }))
 }
 
+/// A comment in any state.
+///
+/// Only moderators may. The text is the one that its author sees.
+#[utoipa::path(
+    get, path = "/v1/admin/comments/{id}", tag = "admin",
+    params(PathId<CommentId>),
+    responses((status = 200, description = "The comment.", body = Comment), MemberRefusals, NotFound),
+    security(("bearer" = [])),
+)]
+pub(in crate::http) async fn read_comment(
+    State(app): State<Arc<AppState>>,
+    _: ModeratorRead,
+    PathId(id): PathId<CommentId>,
+) -> PrivateAnswer<Comment> {
+    let _place = app.reads.admit().await?;
+    private(moderate::read_comment(&app, id).await?)
+}
+
 /// The earlier texts of a comment.
 ///
 /// Only moderators may. The first one comes first; texts are kept for as long as `retention.edit_history_days` says.
