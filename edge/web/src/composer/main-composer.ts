@@ -1,6 +1,6 @@
 /** The form at the top of a thread: a line that becomes a form when the reader comes to it, or has left a draft. */
 
-import { h } from '../dom/html.ts';
+import { make } from '../dom/template.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { tabStorage } from '../util/json-storage.ts';
 import type { Composer, ComposerHost } from './composer.ts';
@@ -21,24 +21,23 @@ interface Completed {
 }
 
 export class MainComposer {
-  readonly form: HTMLFormElement;
   readonly #thread: MainComposerHost;
   readonly #shell: ComposerShell;
   readonly #error: HTMLParagraphElement;
   #composer: Composer | null = null;
   #isLoading = false;
 
-  constructor(thread: MainComposerHost) {
+  /** `form` is a copy of `SHELL_HTML`. */
+  constructor(thread: MainComposerHost, form: HTMLFormElement) {
     const { api, subject, text } = thread;
     this.#thread = thread;
-    this.#shell = composerShell(text.write, text.placeholder);
-    const { form, input } = this.#shell;
-    this.form = form;
-    this.#error = h('p', { class: 'error', role: 'alert' });
-    this.form.append(this.#error);
-    this.form.addEventListener('dragenter', () => this.#open());
+    this.#shell = composerShell(text.write, text.placeholder, form);
+    const { input } = this.#shell;
+    this.#error = make('p', { className: 'error', role: 'alert' });
+    form.append(this.#error);
+    form.addEventListener('dragenter', () => this.#open());
     // The reader who points at it is about to use it.
-    this.form.addEventListener('pointerenter', () =>
+    form.addEventListener('pointerenter', () =>
       thread
         .complete()
         .then((later) => later.loadForms())

@@ -105,7 +105,7 @@ export class LinkedPanel {
     scope.views.set(comment.id, view);
     scope.list.append(view.node);
     view.showAnswered('alone');
-    view.replies.showTop(comment);
+    view.showReplies(comment);
     this.#node.replaceChildren(
       h(
         'div',
@@ -132,7 +132,7 @@ export class LinkedPanel {
     // In a tree an answer is drawn under what it answers.
     for (const comment of mode === 'tree' ? chain : [root, last]) {
       if (comments.main.views.has(comment.id)) continue;
-      comments.place(comment, comments.main, { isKept: true })?.replies.showTop(comment);
+      comments.place(comment, comments.main, { isKept: true })?.showReplies(comment);
     }
     this.#thread.updateEmpty();
     this.#showOnPage(last.id);

@@ -41,6 +41,7 @@ export class RootList {
   constructor(thread: RootListHost) {
     this.#thread = thread;
     this.#observer = this.#watchFoot();
+    thread.frame.next.onclick = () => this.#onFootButton();
   }
 
   /** Whether a first page is shown. */
@@ -107,7 +108,7 @@ export class RootList {
     await this.#more.loadNext(byButton, this.#load.signal);
   }
 
-  onFootButton(): void {
+  #onFootButton(): void {
     if (this.first) this.#loadMore(true);
     else this.loadFirst();
   }
@@ -135,7 +136,7 @@ export class RootList {
     for (const comment of pinned) {
       const view = comments.place(comment, comments.main);
       view?.setPinned();
-      view?.replies.showTop(comment);
+      view?.showReplies(comment);
     }
   }
 
@@ -144,7 +145,7 @@ export class RootList {
     const { comments } = this.#thread;
     return items.flatMap((comment) => {
       const placed = comments.place(comment, comments.main);
-      comments.main.views.get(comment.id)?.replies.showTop(comment);
+      comments.main.views.get(comment.id)?.showReplies(comment);
       return placed ?? [];
     });
   }
@@ -163,8 +164,8 @@ export class RootList {
 
   updateFoot(): void {
     const { frame, text } = this.#thread;
-    frame.footButton.textContent = text.loadMore;
-    frame.footButton.hidden = this.isEnded;
+    frame.next.textContent = text.loadMore;
+    frame.next.hidden = this.isEnded;
     this.#thread.updateEmpty();
     // A foot that stays inside the window is reported again only when it is observed again.
     this.#observer?.unobserve(frame.foot);
@@ -174,9 +175,9 @@ export class RootList {
   /** Infinite scroll. The button of the foot stays for the keyboard, and after an error. */
   #watchFoot(): IntersectionObserver | null {
     if (!window.IntersectionObserver) return null;
-    const { foot, footError } = this.#thread.frame;
+    const { error, foot } = this.#thread.frame;
     const onIntersection: IntersectionObserverCallback = (entries) => {
-      if (!entries.some((entry) => entry.isIntersecting) || footError.textContent) return;
+      if (!entries.some((entry) => entry.isIntersecting) || error.textContent) return;
       this.#loadMore(false);
     };
     const observer = new IntersectionObserver(onIntersection, { rootMargin: FOOT_MARGIN });

@@ -90,12 +90,12 @@ export class ShownComments {
   /** Puts the view where it belongs: under its container, else at the end or the top of the list. */
   seat(view: CommentView, { onTop = false } = {}): void {
     const container = this.containerOf(view);
-    if (container) container.replies.list.append(view.node);
+    if (container) container.replies.append(view.node);
     else if (onTop) view.scope.list.prepend(view.node);
     else view.scope.list.append(view.node);
     if (container) {
       const depth = container.comment.path.length;
-      container.replies.list.classList.toggle('flat', depth > MAX_TREE_INDENT);
+      container.replies.classList.toggle('flat', depth > MAX_TREE_INDENT);
     }
     const { parent_id, path } = view.comment;
     if (container)

@@ -96,17 +96,13 @@ export class CommentThread {
     this.api = new ApiClient(base, this.identity, () =>
       this.hostToken.isFetched ? this.hostToken.fetch() : this.account.renew(),
     );
-    this.sortBar = new SortBar(this.text, this.sort, (sort) => {
+    this.frame = new ThreadFrame(element, root, locale);
+    this.sortBar = new SortBar(this.frame.sorts, this.sort, (sort) => {
       keepChosenSort(sort);
       this.setSort(sort);
     });
-    this.#composer = new MainComposer(this);
-    this.frame = new ThreadFrame(element, root, this.locale, {
-      sorts: this.sortBar.node,
-      onSearch: (button) => this.#toggleSearch(button).catch(() => undefined),
-      composer: this.#composer.form,
-      onFootButton: () => this.roots.onFootButton(),
-    });
+    this.frame.search.onclick = () => this.#toggleSearch().catch(() => undefined);
+    this.#composer = new MainComposer(this, this.frame.composer);
     this.#loadPartsOnUse(settings.areKeysAllowed);
     this.comments = new ShownComments(this, this.frame.list);
     this.permalink = new AddressFollower(this);
@@ -127,9 +123,9 @@ export class CommentThread {
   }
 
   /** A search that cannot be loaded is tried again by the next press. */
-  async #toggleSearch(button: HTMLElement): Promise<void> {
+  async #toggleSearch(): Promise<void> {
     const { toggleSearch } = await import('./search.ts');
-    toggleSearch(this, button);
+    toggleSearch(this, this.frame.search);
   }
 
   start(): void {
@@ -255,7 +251,7 @@ export class CommentThread {
     );
     // A text that is being written stays where its author can copy it.
     const isFormShown = this.isOpen || !this.#composer.isEmpty;
-    this.#composer.form.hidden = !isFormShown;
+    this.frame.composer.hidden = !isFormShown;
   }
 
   updateEmpty(): void {

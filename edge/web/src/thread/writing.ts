@@ -4,7 +4,7 @@ import type { ReaderAccount } from '../account/account.ts';
 import { changeMe, createGuest, renameGuest } from '../api/member-calls.ts';
 import { parseSubjectName } from '../api/paths.ts';
 import type { Author, Comment } from '../api/wire.ts';
-import { uniqueId } from '../dom/html.ts';
+import { uniqueId } from '../dom/template.ts';
 import { keepGuest, memberOf } from '../model/member.ts';
 import type { AnsweredComment, ShownComment } from '../model/shown-comment.ts';
 import type { HostToken } from './host-token.ts';
