@@ -63,7 +63,7 @@ export class GailouComments extends HTMLElement {
     if (this.#isStarted) this.#thread?.permalink.followAddress();
     else if (linkedCommentId()) this.#load();
   };
-  readonly #onVisibilityChange = () => this.#thread?.live.update();
+  readonly #onVisibilityChange = () => this.#thread?.updateLive();
 
   static {
     for (const [name, words] of Object.entries(REFLECTED_ATTRIBUTES)) {
@@ -122,7 +122,7 @@ export class GailouComments extends HTMLElement {
     if (name === 'token') this.token = after;
     if (!this.#isAttached) return;
     if (name === 'theme') this.#pageTheme.update();
-    else if (name === 'live') this.#thread?.live.update();
+    else if (name === 'live') this.#thread?.updateLive();
     else if (name === 'sort') this.#thread?.setSort(this.sort, this.#isStarted);
     else if (name === 'loading' && after === 'eager') this.#load();
     else if (['subject', 'api', 'lang'].includes(name)) this.#queueRestart();
@@ -138,7 +138,7 @@ export class GailouComments extends HTMLElement {
 
   set token(value: TokenSource | undefined) {
     this.#token = value || null;
-    this.#thread?.hostToken.set(this.#token);
+    this.#thread?.setToken(this.#token);
   }
 
   /** Loads the list anew, past every cache. */

@@ -22,9 +22,8 @@
 
 import { mount } from './mount.ts';
 import { preloadFirstPage } from './preload.ts';
-import { matchLanguage } from './text/match-language.ts';
 
-/** The file with the element, and those with its texts by their language, as the build names them. */
+/** The file with the element, and those with its texts by their language, as the build names them: `zh-TW` and two letters. */
 declare const ELEMENT_FILE: string;
 /** It names the files with the texts. */
 declare const LOADERS_FILE: string;
@@ -50,11 +49,12 @@ const load = (file: string): Promise<unknown> => {
 };
 
 load(ELEMENT_FILE).catch(() => load(STABLE_FILE));
-// Beside the element, so that it does not wait for its texts.
-const pageLanguage = scripts[0]?.dataset.lang || document.documentElement.lang;
-const languageFile = LANGUAGE_FILES[matchLanguage([pageLanguage, ...navigator.languages])];
-if (languageFile)
-  for (const file of [LOADERS_FILE, languageFile]) load(file).catch(() => undefined);
+// Beside the element, so that it does not wait for its texts. Of tags that few pages have the element finds the texts itself.
+const language = scripts[0]?.dataset.lang || document.documentElement.lang || navigator.language;
+const isTraditional = /^zh-(hant|tw|hk|mo)/i.test(language);
+const languageFile = LANGUAGE_FILES[isTraditional ? 'zh-TW' : language.slice(0, 2)];
+if (!/^en/i.test(language))
+  for (const file of [LOADERS_FILE, languageFile]) if (file) load(file).catch(() => undefined);
 
 const server = new URL(address || location.href).origin;
 const preload = (element: HTMLElement) => preloadFirstPage(element, server);

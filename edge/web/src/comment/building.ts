@@ -3,8 +3,7 @@
  * each other. Where a mode shows none, the line "replying to …" opens it in place.
  */
 
-import type { Conversation } from './conversation.ts';
-import type { DrawnHost, OwningComment } from './host.ts';
+import type { DrawnConversation, DrawnHost, OwningComment } from './host.ts';
 
 let part: typeof import('./conversation.ts') | null = null;
 
@@ -19,7 +18,7 @@ export async function loadFrames(thread: Pick<DrawnHost, 'complete'>): Promise<b
 export async function useConversation(
   thread: DrawnHost,
   view: OwningComment,
-  action: (conversation: Conversation) => unknown,
+  action: (conversation: DrawnConversation) => unknown,
 ): Promise<void> {
   if (!(part && thread.later) && !(await loadFrames(thread))) {
     view.showMessage(thread.text.errors.network);

@@ -2,9 +2,9 @@
 
 import { isTombstone } from '../model/shown-comment.ts';
 import { FramesView, loadFloors } from './frames-view.ts';
-import type { CommentHost, OwningComment } from './host.ts';
+import type { CommentHost, DrawnConversation, OwningComment } from './host.ts';
 
-export class Conversation {
+export class Conversation implements DrawnConversation {
   readonly #thread: CommentHost;
   readonly #view: OwningComment;
   #frames: FramesView | null = null;

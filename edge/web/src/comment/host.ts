@@ -9,7 +9,6 @@ import type { Composer, ComposerHost } from '../composer/composer.ts';
 import type * as Forms from '../composer/forms.ts';
 import type { QuotedComment, ShownComment } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
-import type { Conversation } from './conversation.ts';
 
 /** The comment that a part belongs to. */
 export interface OwningComment {
@@ -33,14 +32,23 @@ export interface OwningComment {
   /** Null until the reader asks for all replies. */
   allReplies: { showNext(): Promise<void> } | null;
   /** Null until frames are drawn. */
-  conversation: Conversation | null;
+  conversation: DrawnConversation | null;
   /** Draws frames as soon as what draws them is loaded. */
-  useConversation(action: (conversation: Conversation) => unknown): Promise<void>;
+  useConversation(action: (conversation: DrawnConversation) => unknown): Promise<void>;
   focus(): void;
   hideBody(isHidden: boolean): void;
   renderActions(): void;
   /** A problem with what the reader did to this comment; an empty text takes it away. */
   showMessage(message: string): void;
+}
+
+/** The conversation below a comment, as frames inside each other. */
+export interface DrawnConversation {
+  drawByItself(isDrawn: boolean, isAlone: boolean): Promise<void>;
+  render(): void;
+  toggle(): Promise<void>;
+  /** Shows what is new about a floor, if it is drawn. */
+  updateFloor(id: string): void;
 }
 
 interface OpenedForms {

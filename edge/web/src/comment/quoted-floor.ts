@@ -3,12 +3,8 @@
 import { h } from '../dom/html.ts';
 import { keepTabStop } from '../dom/tab-stop.ts';
 import { template } from '../dom/template.ts';
-import {
-  authorNameOf,
-  isTombstone,
-  type QuotedComment,
-  reactionStateWith,
-} from '../model/shown-comment.ts';
+import { reactionStateWith } from '../model/comment-changes.ts';
+import { authorNameOf, isTombstone, type QuotedComment } from '../model/shown-comment.ts';
 import { authorBadges } from './badges.ts';
 import { FOLD_HTML, TextFold } from './fold.ts';
 import type { CommentHost, MessagePlace } from './host.ts';

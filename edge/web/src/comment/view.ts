@@ -15,9 +15,8 @@ import { commentBadges } from './badges.ts';
 import { useConversation } from './building.ts';
 import { cardIn } from './card.ts';
 import type { CommentScope } from './comment-scope.ts';
-import type { Conversation } from './conversation.ts';
 import { TextFold } from './fold.ts';
-import type { DrawnHost, OwningComment } from './host.ts';
+import type { DrawnConversation, DrawnHost, OwningComment } from './host.ts';
 import { bodyOf, showAuthor } from './parts.ts';
 
 /** The thread that views are shown in, with the places of their replies. */
@@ -119,7 +118,7 @@ export class CommentView implements OwningComment {
     }
   }
 
-  useConversation(action: (conversation: Conversation) => unknown): Promise<void> {
+  useConversation(action: (conversation: DrawnConversation) => unknown): Promise<void> {
     return useConversation(this.#thread, this, action);
   }
 

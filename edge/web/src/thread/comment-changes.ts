@@ -21,7 +21,8 @@ export function addChanges(comments: ShownComments): void {
       }));
     },
     updateQuotes: (id: string, change: QuoteChange) => {
-      floors.update(id, change);
+      const floor = floors.get(id);
+      if (floor) floors.set(id, change(floor));
       for (const view of comments.views) view.conversation?.updateFloor(id);
     },
     remove: (id: string) => {

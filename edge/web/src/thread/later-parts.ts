@@ -7,7 +7,7 @@ import '../text/later.ts';
 import { type AccountHost, ReaderAccount } from '../account/account.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { ReaderActs } from '../comment/acts.ts';
-import type { CommentHost, LaterHost, MessagePlace } from '../comment/host.ts';
+import type { LaterHost, MessagePlace } from '../comment/host.ts';
 import type * as Forms from '../composer/forms.ts';
 import type { MenuHost } from '../menu/host.ts';
 import type { Menus } from '../menu/menus.ts';
@@ -18,6 +18,7 @@ import { addStyles } from '../style/style-sheet.ts';
 import css from '../style/used.css';
 import { describeProblem } from '../text/describe-problem.ts';
 import { addChanges } from './comment-changes.ts';
+import { HostToken, type TokenSource } from './host-token.ts';
 import type { LinkedPanelHost } from './linked-panel.ts';
 import { Reacting } from './reacting.ts';
 import { ReaderState } from './reader-state.ts';
@@ -36,8 +37,11 @@ export interface LaterThread
   readonly account: ReaderAccount;
   readonly reacting: Reacting;
   readonly roots: { readonly isLoaded: boolean };
+  readonly token: TokenSource;
+  readonly isStarted: boolean;
   muting: Muting | null;
   writing: Writing;
+  onHostToken(token: string | null): void;
 }
 
 export class LaterParts implements LaterHost {
@@ -47,6 +51,7 @@ export class LaterParts implements LaterHost {
   readonly recent: RecentActs;
   readonly reacting: Reacting;
   readonly account: ReaderAccount;
+  readonly hostToken: HostToken;
   #menus: Menus | null = null;
 
   /** The thread has the parts from then on, for all that is loaded later still. */
@@ -58,9 +63,11 @@ export class LaterParts implements LaterHost {
     this.recent = new RecentActs(recentKey(thread.api.base, thread.subject));
     this.reacting = new Reacting(thread);
     this.account = new ReaderAccount(thread);
-    const { account, reacting, reader, recent } = this;
+    this.hostToken = new HostToken(thread.token, (token) => thread.onHostToken(token));
+    const { account, hostToken, reacting, reader, recent } = this;
     Object.assign(thread, {
       account,
+      hostToken,
       reacting,
       reader,
       recent,
@@ -70,12 +77,13 @@ export class LaterParts implements LaterHost {
       rename: (name: string) => this.#rename(name),
       report: (problem: unknown, place: MessagePlace) => this.#report(problem, place),
       useMenus: (place: MessagePlace, use: (menus: Menus) => void) => this.#useMenus(place, use),
-    } satisfies Partial<CommentHost & AccountHost>);
+    } satisfies Partial<LaterThread>);
   }
 
   /** Asks who the reader is, and what they did to the comments on the page. */
   start(): void {
     this.account.start();
+    if (this.thread.isStarted) this.hostToken.start();
     for (const view of this.thread.comments.views) view.renderActions();
     if (this.thread.roots.isLoaded)
       this.reader.loadOverlay(this.thread.comments.views.map(({ comment }) => comment.id));

@@ -4,9 +4,9 @@
  */
 
 import '../text/later.ts';
-import { subjectNameOf } from '../api/paths.ts';
 import { fetchContext } from '../api/place-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
+import { subjectNameOf } from '../api/subject-name.ts';
 import type { Comment, CommentContext } from '../api/wire.ts';
 import { CommentScope } from '../comment/comment-scope.ts';
 import type { CommentView } from '../comment/view.ts';

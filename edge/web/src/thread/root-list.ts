@@ -15,7 +15,7 @@ import type { SortBar } from './sort-bar.ts';
 const FOOT_MARGIN = '600px';
 
 interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
-  readonly live: LiveUpdates;
+  readonly live: LiveUpdates | null;
   readonly later: LaterParts | null;
   readonly sort: Sort;
   readonly sortBar: SortBar;
@@ -24,6 +24,8 @@ interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
   loadBeforeFirst(): Promise<void>;
   /** Null keeps what is known. */
   applySubject(subject: Subject | null): void;
+  /** Opens the event stream, where the page allows one. */
+  updateLive(): void;
   /** The event of the first list or comment that is shown. */
   emitReady(): void;
 }
@@ -121,13 +123,12 @@ export class RootList {
     this.#showPinned();
     this.showRoots(page.items);
     later?.reader.showRecentPosts();
-    live.forgetListed();
+    live?.forgetListed();
     frame.showStale(page.isStale);
     this.updateFoot();
     frame.takeOver();
     this.#thread.emitReady();
-    live.startFrom(page.epoch);
-    live.update();
+    this.#thread.updateLive();
     later?.reader.loadOverlay([...comments.main.views.keys()]);
   }
 

@@ -23,9 +23,9 @@ import { hasSignInCode } from '../util/sign-in-code.ts';
 import { AddressFollower } from './address.ts';
 import { foldedKey } from './folded-key.ts';
 import { ThreadFrame } from './frame.ts';
-import { HostToken, type TokenSource } from './host-token.ts';
+import type { HostToken, TokenSource } from './host-token.ts';
 import type { LaterParts } from './later-parts.ts';
-import { LiveUpdates } from './live.ts';
+import type { LiveUpdates } from './live.ts';
 import type { Reacting } from './reacting.ts';
 import type { ReaderState } from './reader-state.ts';
 import { RootList } from './root-list.ts';
@@ -54,16 +54,17 @@ export class CommentThread {
   readonly frame: ThreadFrame;
   readonly comments: ShownComments;
   readonly permalink: AddressFollower;
-  readonly live: LiveUpdates;
-  readonly hostToken: HostToken;
   readonly roots: RootList;
   /** The open forms. */
   readonly composers = new Set<Composer>();
   /** Null before the thread is used, or its reader known. */
   later: LaterParts | null = null;
   muting: Muting | null = null;
+  /** Null before the event stream is loaded. */
+  live: LiveUpdates | null = null;
   // What `LaterParts` adds.
   declare readonly account: ReaderAccount;
+  declare readonly hostToken: HostToken;
   declare readonly reacting: Reacting;
   declare readonly reader: ReaderState;
   declare readonly recent: RecentActs;
@@ -78,7 +79,10 @@ export class CommentThread {
   sort: Sort;
   /** As the server counts, with the reader's own changes since. */
   count = 0;
+  token: TokenSource;
+  isStarted = false;
   readonly #element: HTMLElement;
+  readonly #isLiveAllowed: () => boolean;
   readonly #composer: MainComposer;
   #info: Partial<Subject> = {};
   #isReady = false;
@@ -91,8 +95,9 @@ export class CommentThread {
     this.subject = subject;
     this.sort = settings.sort;
     this.locale = locale;
-    this.hostToken = new HostToken(token, (each) => this.#onHostToken(each));
-    this.identity = new ReaderIdentity(base, this.hostToken.current);
+    this.token = token;
+    this.identity = new ReaderIdentity(base, typeof token === 'string' ? token : null);
+    // Only what acts sends a token.
     this.api = new ApiClient(base, this.identity, () =>
       this.hostToken.isFetched ? this.hostToken.fetch() : this.account.renew(),
     );
@@ -106,7 +111,7 @@ export class CommentThread {
     this.#loadPartsOnUse(settings.areKeysAllowed);
     this.comments = new ShownComments(this, this.frame.list);
     this.permalink = new AddressFollower(this);
-    this.live = new LiveUpdates(this, settings.isLiveAllowed);
+    this.#isLiveAllowed = () => settings.isLiveAllowed() && !this.#isStopped;
     this.roots = new RootList(this);
   }
 
@@ -129,10 +134,10 @@ export class CommentThread {
   }
 
   start(): void {
-    if (this.identity.token || hasSignInCode()) this.complete().catch(() => undefined);
-    this.hostToken.start();
-    if (!this.subject) return;
-    this.#loadFirst();
+    this.isStarted = true;
+    if (this.later) this.hostToken.start();
+    else if (this.identity.token || this.token || hasSignInCode()) this.#completeSoon();
+    if (this.subject) this.#loadFirst();
   }
 
   /** A link may lead to a comment that the list has. */
@@ -145,7 +150,7 @@ export class CommentThread {
     this.#isStopped = true;
     this.roots.stop();
     this.permalink.stop();
-    this.live.stop();
+    this.live?.stop();
     this.later?.account.stop();
   }
 
@@ -173,6 +178,17 @@ export class CommentThread {
     const later = await this.complete().catch(() => null);
     place.showMessage(later ? '' : this.text.errors.network);
     if (later) action(later.acts);
+  }
+
+  /** Opens or closes the event stream. Where it cannot be loaded the list is as it was; the next update tries again. */
+  async updateLive(): Promise<void> {
+    const isUseful = this.#isLiveAllowed() && !document.hidden && this.roots.isLoaded;
+    if (!this.live && !isUseful) return;
+    try {
+      const [{ LiveUpdates }] = await Promise.all([import('./live.ts'), this.complete()]);
+      this.live ??= new LiveUpdates(this, this.#isLiveAllowed);
+      this.live.update(this.roots.first?.epoch);
+    } catch {}
   }
 
   get text(): Strings {
@@ -211,10 +227,22 @@ export class CommentThread {
     this.#composer.focus();
   }
 
-  #onHostToken(token: string | null): void {
+  /** A function is called as soon as the comments are loaded, so that it matters who reads them. */
+  setToken(token: TokenSource): void {
+    this.token = token;
+    if (this.later) this.hostToken.set(token);
+    else if (typeof token !== 'function') this.onHostToken(token);
+    else if (this.isStarted) this.#completeSoon();
+  }
+
+  #completeSoon(): void {
+    this.complete().catch(() => undefined);
+  }
+
+  onHostToken(token: string | null): void {
     this.identity.hostToken = token;
     if (this.later) this.reader.onIdentityChange();
-    else if (token) this.complete().catch(() => undefined);
+    else if (token) this.#completeSoon();
     // A hidden subject is empty to everybody but a moderator.
     if (this.#isHidden) this.#loadFirst();
   }
