@@ -60,7 +60,7 @@ export class GailouComments extends HTMLElement {
   #timesTimer: ReturnType<typeof setInterval> | undefined;
   #nearness: IntersectionObserver | null = null;
   readonly #onHashChange = () => {
-    if (this.#isStarted) this.#thread?.permalink.followAddress();
+    if (this.#isStarted) this.#thread?.followAddress();
     else if (linkedCommentId()) this.#load();
   };
   readonly #onVisibilityChange = () => this.#thread?.updateLive();
@@ -214,7 +214,7 @@ export class GailouComments extends HTMLElement {
       isLiveAllowed: () => this.isConnected && this.live === 'on',
     });
     const isMeant = linkedCommentId() || hasSignInCode();
-    if (this.loading === 'eager' || isMeant || !window.IntersectionObserver) this.#load();
+    if (this.loading === 'eager' || isMeant) this.#load();
     else this.#loadWhenNear();
     for (const action of this.#asked.splice(0)) action(this.#thread);
   }

@@ -83,7 +83,7 @@ export interface DrawnHost extends Omit<ThreadContext, 'recent'> {
   /** Loads what acts; rejects where it cannot be loaded. A second call costs nothing. */
   complete(): Promise<LaterHost>;
   /** Carries out a press as soon as what acts is loaded; where it cannot be loaded, `place` says so. */
-  act(place: MessagePlace, action: (acts: CommentActs) => unknown): Promise<void>;
+  act(place: MessagePlace, action: (later: LaterHost) => unknown): Promise<void>;
 }
 
 /** What a thread has as soon as it is used, or its reader is known. */

@@ -114,7 +114,7 @@ export class CommentView implements OwningComment {
   #onPress(target: Element): void {
     const button = target.closest<HTMLElement>('[data-act]');
     if (button?.closest('.item') === this.node) {
-      this.#thread.act(this, (acts) => acts.press(this, button));
+      this.#thread.act(this, ({ acts }) => acts.press(this, button));
     }
   }
 

@@ -9,6 +9,7 @@ import { ApiProblem } from '../api/problem.ts';
 import { ReaderActs } from '../comment/acts.ts';
 import type { LaterHost, MessagePlace } from '../comment/host.ts';
 import type * as Forms from '../composer/forms.ts';
+import type { MainComposer } from '../composer/main-composer.ts';
 import type { MenuHost } from '../menu/host.ts';
 import type { Menus } from '../menu/menus.ts';
 import type { Muting } from '../menu/muting.ts';
@@ -19,7 +20,7 @@ import css from '../style/used.css';
 import { describeProblem } from '../text/describe-problem.ts';
 import { addChanges } from './comment-changes.ts';
 import { HostToken, type TokenSource } from './host-token.ts';
-import type { LinkedPanelHost } from './linked-panel.ts';
+import type { LinkedPanel, LinkedPanelHost } from './linked-panel.ts';
 import { Reacting } from './reacting.ts';
 import { ReaderState } from './reader-state.ts';
 import type { Writing, WritingHost } from './writing.ts';
@@ -52,6 +53,8 @@ export class LaterParts implements LaterHost {
   readonly reacting: Reacting;
   readonly account: ReaderAccount;
   readonly hostToken: HostToken;
+  /** Null until a link leads to a comment. */
+  linked: LinkedPanel | null = null;
   #menus: Menus | null = null;
 
   /** The thread has the parts from then on, for all that is loaded later still. */
@@ -87,6 +90,33 @@ export class LaterParts implements LaterHost {
     for (const view of this.thread.comments.views) view.renderActions();
     if (this.thread.roots.isLoaded)
       this.reader.loadOverlay(this.thread.comments.views.map(({ comment }) => comment.id));
+  }
+
+  stop(): void {
+    this.account.stop();
+    this.linked?.stop();
+  }
+
+  /** What there is to say above the list; empty where there is nothing. */
+  get notice(): string {
+    return this.linked?.notice || this.reader.notice;
+  }
+
+  /** Shows the comment that a link leads to; where that is impossible, `place` says so. */
+  async showLinked(id: string, place: MessagePlace): Promise<void> {
+    const part = await this.#loaded(import('./linked-panel.ts'), place);
+    if (!part) return;
+    this.linked ??= new part.LinkedPanel(this.thread);
+    await this.linked.show(id);
+  }
+
+  /** Makes the form of the line at the top; where that is impossible, the line says so. */
+  async openComposer(main: MainComposer): Promise<void> {
+    const forms = main.composer ? null : await this.#loaded(this.loadForms(), main);
+    if (!forms || main.composer) return;
+    main.composer = new forms.Composer(this.thread, {}, null, main.shell);
+    this.thread.composers.add(main.composer);
+    main.error.remove();
   }
 
   /** What the reader writes with; rejects where it cannot be loaded. A second call costs nothing. */

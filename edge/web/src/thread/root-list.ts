@@ -32,7 +32,7 @@ interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
 
 export class RootList {
   readonly #thread: RootListHost;
-  readonly #observer: IntersectionObserver | null;
+  readonly #observer: IntersectionObserver;
   /** Null until a first page is shown. */
   first: ListPage | null = null;
   /** Null until the next page is asked for. */
@@ -57,7 +57,7 @@ export class RootList {
 
   stop(): void {
     this.#load.abort();
-    this.#observer?.disconnect();
+    this.#observer.disconnect();
   }
 
   /** Ends the load that is under way and begins another one. */
@@ -169,13 +169,12 @@ export class RootList {
     frame.next.hidden = this.isEnded;
     this.#thread.updateEmpty();
     // A foot that stays inside the window is reported again only when it is observed again.
-    this.#observer?.unobserve(frame.foot);
-    this.#observer?.observe(frame.foot);
+    this.#observer.unobserve(frame.foot);
+    this.#observer.observe(frame.foot);
   }
 
   /** Infinite scroll. The button of the foot stays for the keyboard, and after an error. */
-  #watchFoot(): IntersectionObserver | null {
-    if (!window.IntersectionObserver) return null;
+  #watchFoot(): IntersectionObserver {
     const { error, foot } = this.#thread.frame;
     const onIntersection: IntersectionObserverCallback = (entries) => {
       if (!entries.some((entry) => entry.isIntersecting) || error.textContent) return;

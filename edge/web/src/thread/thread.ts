@@ -7,7 +7,7 @@ import type { ReaderAccount } from '../account/account.ts';
 import { ApiClient } from '../api/client.ts';
 import type { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
-import type { CommentActs, CommentHost, MessagePlace } from '../comment/host.ts';
+import type { CommentHost, MessagePlace } from '../comment/host.ts';
 import type { Composer } from '../composer/composer.ts';
 import { MainComposer } from '../composer/main-composer.ts';
 import type { Muting } from '../menu/muting.ts';
@@ -20,7 +20,8 @@ import type { Locale } from '../text/locale.ts';
 import { keepChosenSort } from '../util/chosen-sort.ts';
 import { siteStorage, tabStorage } from '../util/json-storage.ts';
 import { hasSignInCode } from '../util/sign-in-code.ts';
-import { AddressFollower } from './address.ts';
+import { followCommentLinks } from './address.ts';
+import { linkedCommentId } from './comment-hash.ts';
 import { foldedKey } from './folded-key.ts';
 import { ThreadFrame } from './frame.ts';
 import type { HostToken, TokenSource } from './host-token.ts';
@@ -53,7 +54,6 @@ export class CommentThread {
   readonly sortBar: SortBar;
   readonly frame: ThreadFrame;
   readonly comments: ShownComments;
-  readonly permalink: AddressFollower;
   readonly roots: RootList;
   /** The open forms. */
   readonly composers = new Set<Composer>();
@@ -85,6 +85,8 @@ export class CommentThread {
   readonly #isLiveAllowed: () => boolean;
   readonly #composer: MainComposer;
   #info: Partial<Subject> = {};
+  /** What could not be loaded of what shows a linked comment. */
+  #notice = '';
   #isReady = false;
   #isStopped = false;
 
@@ -110,7 +112,7 @@ export class CommentThread {
     this.#composer = new MainComposer(this, this.frame.composer);
     this.#loadPartsOnUse(settings.areKeysAllowed);
     this.comments = new ShownComments(this, this.frame.list);
-    this.permalink = new AddressFollower(this);
+    followCommentLinks(this.frame.section, (id) => this.#showLinked(id));
     this.#isLiveAllowed = () => settings.isLiveAllowed() && !this.#isStopped;
     this.roots = new RootList(this);
   }
@@ -143,15 +145,29 @@ export class CommentThread {
   /** A link may lead to a comment that the list has. */
   async #loadFirst(): Promise<void> {
     await this.roots.loadFirst();
-    this.permalink.followAddress();
+    this.followAddress();
+  }
+
+  /** Shows the comment that the address names, if it names one. */
+  followAddress(): void {
+    const id = linkedCommentId();
+    if (id) this.#showLinked(id);
+    else this.later?.linked?.close();
+  }
+
+  #showLinked(id: string): void {
+    const showMessage = (notice: string) => {
+      this.#notice = notice;
+      this.showState();
+    };
+    this.act({ showMessage }, (later) => later.showLinked(id, { showMessage }));
   }
 
   stop(): void {
     this.#isStopped = true;
     this.roots.stop();
-    this.permalink.stop();
     this.live?.stop();
-    this.later?.account.stop();
+    this.later?.stop();
   }
 
   /** What is read before the first comment is shown: whom the reader has muted, and what the reader did a moment ago. */
@@ -174,10 +190,10 @@ export class CommentThread {
   }
 
   /** Carries out a press as soon as what acts is loaded; where it cannot be loaded, `place` says so. */
-  async act(place: MessagePlace, action: (acts: CommentActs) => unknown): Promise<void> {
+  async act(place: MessagePlace, action: (later: LaterParts) => unknown): Promise<void> {
     const later = await this.complete().catch(() => null);
     place.showMessage(later ? '' : this.text.errors.network);
-    if (later) action(later.acts);
+    if (later) action(later);
   }
 
   /** Opens or closes the event stream. Where it cannot be loaded the list is as it was; the next update tries again. */
@@ -274,9 +290,7 @@ export class CommentThread {
   /** Shows whether one can write here, and why not. */
   showState(): void {
     const closed = this.#isHidden ? this.text.hiddenSubject : this.text.closed;
-    this.frame.showNotice(
-      this.permalink.notice || this.later?.reader.notice || (this.isOpen ? '' : closed),
-    );
+    this.frame.showNotice(this.#notice || this.later?.notice || (this.isOpen ? '' : closed));
     // A text that is being written stays where its author can copy it.
     const isFormShown = this.isOpen || !this.#composer.isEmpty;
     this.frame.composer.hidden = !isFormShown;
