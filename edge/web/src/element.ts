@@ -59,11 +59,7 @@ export class GailouComments extends HTMLElement {
   #isRestartQueued = false;
   #timesTimer: ReturnType<typeof setInterval> | undefined;
   #nearness: IntersectionObserver | null = null;
-  readonly #onHashChange = () => {
-    if (this.#isStarted) this.#thread?.followAddress();
-    else if (linkedCommentId()) this.#load();
-  };
-  readonly #onVisibilityChange = () => this.#thread?.updateLive();
+  #detached = new AbortController();
 
   static {
     for (const [name, words] of Object.entries(REFLECTED_ATTRIBUTES)) {
@@ -96,8 +92,10 @@ export class GailouComments extends HTMLElement {
     // An element that is moved within the page keeps its thread.
     if (this.#isAttached) return;
     this.#isAttached = true;
-    window.addEventListener('hashchange', this.#onHashChange);
-    document.addEventListener('visibilitychange', this.#onVisibilityChange);
+    this.#detached = new AbortController();
+    const { signal } = this.#detached;
+    window.addEventListener('hashchange', () => this.#followAddress(), { signal });
+    document.addEventListener('visibilitychange', () => this.#thread?.updateLive(), { signal });
     this.#timesTimer = setInterval(() => this.#thread?.updateTimes(), TIMES_INTERVAL_MS);
     this.#pageTheme.start();
     this.#restart();
@@ -107,8 +105,7 @@ export class GailouComments extends HTMLElement {
     queueMicrotask(() => {
       if (this.isConnected || !this.#isAttached) return;
       this.#isAttached = false;
-      window.removeEventListener('hashchange', this.#onHashChange);
-      document.removeEventListener('visibilitychange', this.#onVisibilityChange);
+      this.#detached.abort();
       clearInterval(this.#timesTimer);
       this.#pageTheme.stop();
       this.#stop();
@@ -161,7 +158,12 @@ export class GailouComments extends HTMLElement {
   open(id: string): void {
     const hash = `#comment-${id}`;
     if (location.hash !== hash) location.hash = hash;
-    else this.#onHashChange();
+    else this.#followAddress();
+  }
+
+  #followAddress(): void {
+    if (this.#isStarted) this.#thread?.followAddress();
+    else if (linkedCommentId()) this.#load();
   }
 
   /** Does what the page asks for as soon as there is a thread. */
