@@ -8,7 +8,7 @@ const MIN_FOLDED_LENGTH = 90;
 
 export const FOLD_HTML =
   '<div class="fold"><div class="clip"></div>' +
-  '<button type="button" class="unfold link" tabindex="-1" hidden></button></div>';
+  '<button class="unfold link" tabindex="-1" hidden></button></div>';
 
 interface FoldParts {
   readonly clip: HTMLElement;

@@ -13,7 +13,6 @@ import {
 } from '../model/shown-comment.ts';
 import { commentBadges } from './badges.ts';
 import { useConversation } from './building.ts';
-import { cardIn } from './card.ts';
 import type { CommentScope } from './comment-scope.ts';
 import { TextFold } from './fold.ts';
 import type { DrawnConversation, DrawnHost, OwningComment } from './host.ts';
@@ -22,6 +21,8 @@ import { bodyOf, showAuthor } from './parts.ts';
 /** The thread that views are shown in, with the places of their replies. */
 export interface CommentViewHost extends DrawnHost {
   readonly comments: ReplyPlaces;
+  /** Makes a comment before anything is known of it: see `card.ts`. */
+  readonly makeCard: () => HTMLLIElement;
 }
 
 interface ReplyPlaces {
@@ -72,7 +73,7 @@ export class CommentView implements OwningComment {
     this.comment = comment;
     this.scope = scope;
     this.own = thread.later?.reader.overlayEntry(comment.id) ?? NO_OVERLAY_ENTRY;
-    const node = cardIn(text)();
+    const node = thread.makeCard();
     this.node = node;
     Object.assign(this, partsOf(node));
     this.#fold = new TextFold(this.fold, text);

@@ -10,18 +10,6 @@ export function template<Root extends HTMLElement>(html: string): () => Root {
   return () => document.importNode(holder.content, true).firstElementChild as Root;
 }
 
-/** What a function makes of the texts of a language, made once for each of them. */
-export function perLanguage<Texts extends object, Made>(
-  make: (texts: Texts) => Made,
-): (texts: Texts) => Made {
-  const known = new WeakMap<Texts, Made>();
-  return (texts) => {
-    const made = known.get(texts) ?? make(texts);
-    known.set(texts, made);
-    return made;
-  };
-}
-
 /** The elements in a copy of a template, by the first of their classes. The caller knows its template. */
 export const partsOf = <Parts>(node: HTMLElement): Parts =>
   Object.fromEntries(

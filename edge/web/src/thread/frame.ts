@@ -5,7 +5,7 @@
 
 import { SHELL_HTML } from '../composer/shell.ts';
 import { SERVED_SELECTOR } from '../dom/served.ts';
-import { iconHtml, partsOf, perLanguage, template } from '../dom/template.ts';
+import { iconHtml, partsOf, template } from '../dom/template.ts';
 import type { Strings } from '../text/en.ts';
 import type { Locale } from '../text/locale.ts';
 import { sortBarHtml } from './sort-bar.ts';
@@ -18,7 +18,7 @@ const SEARCH_PATH = 'M16 16l5 5M10.5 18a7.5 7.5 0 1 1 0-15 7.5 7.5 0 0 1 0 15z';
 const frameHtml = (text: Strings) =>
   '<section aria-labelledby="title"><div class="top" part="header">' +
   `<h2 class="heading" id="title">${text.titleNone}</h2>` +
-  `<button type="button" class="search act" aria-label="${text.search}" aria-expanded="false">` +
+  `<button class="search act" aria-label="${text.search}" aria-expanded="false">` +
   `${iconHtml(SEARCH_PATH)}</button><span class="corner"></span>${sortBarHtml(text)}</div>` +
   `<p class="stale note" part="notice" role="status" hidden>${text.stale}</p>` +
   '<p class="notice note" part="notice" role="status" hidden></p>' +
@@ -27,11 +27,8 @@ const frameHtml = (text: Strings) =>
   `<div class="skeleton" role="status"><span class="sr">${text.loading}</span>` +
   '<div></div><div></div><div></div></div>' +
   '<div class="foot"><p class="error" role="alert"></p>' +
-  '<button type="button" class="next button" part="button" hidden></button></div>' +
+  '<button class="next button" part="button" hidden></button></div>' +
   '<p class="announcer sr" aria-live="polite"></p></section>';
-
-/** Copies of the empty thread in a language. */
-const frameIn = perLanguage((text: Strings) => template(frameHtml(text)));
 
 export class ThreadFrame {
   readonly section: HTMLElement;
@@ -59,7 +56,7 @@ export class ThreadFrame {
 
   constructor(element: HTMLElement, root: ShadowRoot, locale: Locale) {
     this.#element = element;
-    const section = frameIn(locale.text)();
+    const section = template(frameHtml(locale.text))();
     this.section = section;
     Object.assign(this, partsOf(section));
     section.lang = locale.tag;

@@ -102,6 +102,12 @@ export class LaterParts implements LaterHost {
     return this.linked?.notice || this.reader.notice;
   }
 
+  /** Opens the search of the thread, or closes it; rejects where it cannot be loaded. */
+  async toggleSearch(): Promise<void> {
+    const { toggleSearch } = await import('./search.ts');
+    toggleSearch(this.thread, this.thread.frame.search);
+  }
+
   /** Shows the comment that a link leads to; where that is impossible, `place` says so. */
   async showLinked(id: string, place: MessagePlace): Promise<void> {
     const part = await this.#loaded(import('./linked-panel.ts'), place);

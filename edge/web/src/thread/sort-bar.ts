@@ -9,7 +9,7 @@ const BUTTON_SORTS = ALL_SORTS.slice(0, 4);
 const MENU_SORTS = ALL_SORTS.slice(4);
 
 const buttonHtml = (sort: Sort, text: Strings) =>
-  `<button type="button" part="button" data-sort="${sort}">${text[sort]}</button>`;
+  `<button part="button" data-sort="${sort}">${text[sort]}</button>`;
 
 export const sortBarHtml = (text: Strings): string =>
   `<div class="sorts" role="group" aria-label="${text.sortLabel}">` +

@@ -7,7 +7,9 @@ import type { ReaderAccount } from '../account/account.ts';
 import { ApiClient } from '../api/client.ts';
 import type { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
+import { cardIn } from '../comment/card.ts';
 import type { CommentHost, MessagePlace } from '../comment/host.ts';
+import type { CommentViewHost } from '../comment/view.ts';
 import type { Composer } from '../composer/composer.ts';
 import { MainComposer } from '../composer/main-composer.ts';
 import type { Muting } from '../menu/muting.ts';
@@ -53,6 +55,7 @@ export class CommentThread {
   readonly api: ApiClient;
   readonly sortBar: SortBar;
   readonly frame: ThreadFrame;
+  readonly makeCard: CommentViewHost['makeCard'];
   readonly comments: ShownComments;
   readonly roots: RootList;
   /** The open forms. */
@@ -104,11 +107,16 @@ export class CommentThread {
       this.hostToken.isFetched ? this.hostToken.fetch() : this.account.renew(),
     );
     this.frame = new ThreadFrame(element, root, locale);
+    this.makeCard = cardIn(locale.text);
     this.sortBar = new SortBar(this.frame.sorts, this.sort, (sort) => {
       keepChosenSort(sort);
       this.setSort(sort);
     });
-    this.frame.search.onclick = () => this.#toggleSearch().catch(() => undefined);
+    // A search that cannot be loaded is tried again by the next press.
+    this.frame.search.onclick = () =>
+      this.complete()
+        .then((later) => later.toggleSearch())
+        .catch(() => undefined);
     this.#composer = new MainComposer(this, this.frame.composer);
     this.#loadPartsOnUse(settings.areKeysAllowed);
     this.comments = new ShownComments(this, this.frame.list);
@@ -127,12 +135,6 @@ export class CommentThread {
     for (const event of ['pointerenter', 'focusin']) {
       this.frame.section.addEventListener(event, load);
     }
-  }
-
-  /** A search that cannot be loaded is tried again by the next press. */
-  async #toggleSearch(): Promise<void> {
-    const { toggleSearch } = await import('./search.ts');
-    toggleSearch(this, this.frame.search);
   }
 
   start(): void {
