@@ -15,7 +15,7 @@ const THUMB_PATH =
 /** A button with the number of a reaction. Of all controls of a comment one is a tab stop. */
 const reactionHtml = (kind: Reaction, { [kind]: label }: Strings, tabIndex: number) =>
   `<button class="${kind} act" data-act="${kind}" tabindex="${tabIndex}">` +
-  `${iconHtml(THUMB_PATH)}<span class="sr">${label}</span> <span class="count"></span></button>`;
+  `${iconHtml(THUMB_PATH)}<span class="sr">${label}</span> <span></span></button>`;
 
 const cardHtml = (text: Strings) =>
   '<li class="item"><article class="article" part="comment" tabindex="-1"><div class="avatar" aria-hidden="true"></div>' +

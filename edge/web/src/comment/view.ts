@@ -205,8 +205,7 @@ export class CommentView implements OwningComment {
     for (const kind of REACTIONS) {
       const button = this[kind];
       const number = comment[`${kind}s`];
-      partsOf<{ count: HTMLElement }>(button).count.textContent =
-        number > 0 ? locale.shortNumber(number) : '';
+      (button.lastChild as Node).textContent = number > 0 ? locale.shortNumber(number) : '';
       button.ariaPressed = String(own.reaction === kind);
       button.hidden = !isPublished;
     }

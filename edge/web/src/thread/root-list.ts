@@ -98,15 +98,11 @@ export class RootList {
   async #loadMore(byButton: boolean): Promise<void> {
     const { first } = this;
     if (!first || this.isEnded) return;
-    try {
-      const { MoreRoots } = await import('./more-roots.ts');
-      // Another list may have come.
-      if (first !== this.first) return;
-      this.#more ??= new MoreRoots(this.#thread, this, first);
-    } catch {
-      this.showLoadError(new ApiProblem({}));
-      return;
-    }
+    const part = await import('./more-roots.ts').catch(() => null);
+    if (!part) return this.showLoadError(new ApiProblem({}));
+    // Another list may have come.
+    if (first !== this.first) return;
+    this.#more ??= new part.MoreRoots(this.#thread, this, first);
     await this.#more.loadNext(byButton, this.#load.signal);
   }
 

@@ -112,11 +112,7 @@ export class CommentThread {
       keepChosenSort(sort);
       this.setSort(sort);
     });
-    // A search that cannot be loaded is tried again by the next press.
-    this.frame.search.onclick = () =>
-      this.complete()
-        .then((later) => later.toggleSearch())
-        .catch(() => undefined);
+    this.frame.search.onclick = () => this.#whenComplete((later) => later.toggleSearch());
     this.#composer = new MainComposer(this, this.frame.composer);
     this.#loadPartsOnUse(settings.areKeysAllowed);
     this.comments = new ShownComments(this, this.frame.list);
@@ -140,7 +136,7 @@ export class CommentThread {
   start(): void {
     this.isStarted = true;
     if (this.later) this.hostToken.start();
-    else if (this.identity.token || this.token || hasSignInCode()) this.#completeSoon();
+    else if (this.identity.token || this.token || hasSignInCode()) this.#whenComplete();
     if (this.subject) this.#loadFirst();
   }
 
@@ -250,17 +246,20 @@ export class CommentThread {
     this.token = token;
     if (this.later) this.hostToken.set(token);
     else if (typeof token !== 'function') this.onHostToken(token);
-    else if (this.isStarted) this.#completeSoon();
+    else if (this.isStarted) this.#whenComplete();
   }
 
-  #completeSoon(): void {
-    this.complete().catch(() => undefined);
+  /** What cannot be loaded is tried again by the next press or change. */
+  #whenComplete(action?: (later: LaterParts) => unknown): void {
+    this.complete()
+      .then(action)
+      .catch(() => undefined);
   }
 
   onHostToken(token: string | null): void {
     this.identity.hostToken = token;
     if (this.later) this.reader.onIdentityChange();
-    else if (token) this.#completeSoon();
+    else if (token) this.#whenComplete();
     // A hidden subject is empty to everybody but a moderator.
     if (this.#isHidden) this.#loadFirst();
   }
