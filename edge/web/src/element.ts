@@ -52,7 +52,6 @@ export class GailouComments extends HTMLElement {
   readonly #pageTheme = new PageTheme(this, () => this.theme);
   #thread: CommentThread | null = null;
   #token: TokenSource = null;
-  #isStarted = false;
   #isAttached = false;
   #asked: ((thread: CommentThread) => void)[] = [];
   #awaitedLocale: Locale | Promise<Locale> | null = null;
@@ -96,7 +95,7 @@ export class GailouComments extends HTMLElement {
     const { signal } = this.#detached;
     window.addEventListener('hashchange', () => this.#followAddress(), { signal });
     document.addEventListener('visibilitychange', () => this.#thread?.updateLive(), { signal });
-    this.#timesTimer = setInterval(() => this.#thread?.updateTimes(), TIMES_INTERVAL_MS);
+    this.#timesTimer = setInterval(() => this.#thread?.frame.updateTimes(), TIMES_INTERVAL_MS);
     this.#pageTheme.start();
     this.#restart();
   }
@@ -120,7 +119,7 @@ export class GailouComments extends HTMLElement {
     if (!this.#isAttached) return;
     if (name === 'theme') this.#pageTheme.update();
     else if (name === 'live') this.#thread?.updateLive();
-    else if (name === 'sort') this.#thread?.setSort(this.sort, this.#isStarted);
+    else if (name === 'sort') this.#thread?.setSort(this.sort);
     else if (name === 'loading' && after === 'eager') this.#load();
     else if (['subject', 'api', 'lang'].includes(name)) this.#queueRestart();
   }
@@ -141,7 +140,7 @@ export class GailouComments extends HTMLElement {
   /** Loads the list anew, past every cache. */
   reload(): void {
     this.#ask((thread) => {
-      if (this.#isStarted) thread.roots.loadFirst({ pastCaches: true });
+      if (thread.isStarted) thread.roots.loadFirst({ pastCaches: true });
       else this.#load();
     });
   }
@@ -150,7 +149,7 @@ export class GailouComments extends HTMLElement {
   focusComposer(): void {
     this.#ask((thread) => {
       this.#load();
-      thread.focusComposer();
+      thread.frame.composer.querySelector('textarea')?.focus();
     });
   }
 
@@ -162,7 +161,7 @@ export class GailouComments extends HTMLElement {
   }
 
   #followAddress(): void {
-    if (this.#isStarted) this.#thread?.followAddress();
+    if (this.#thread?.isStarted) this.#thread.followAddress();
     else if (linkedCommentId()) this.#load();
   }
 
@@ -224,7 +223,6 @@ export class GailouComments extends HTMLElement {
   #stop(): void {
     this.#nearness?.disconnect();
     this.#thread?.stop();
-    this.#isStarted = false;
   }
 
   /** A page is read from its top: who does not come near to the comments does not pay for them. */
@@ -238,9 +236,7 @@ export class GailouComments extends HTMLElement {
   }
 
   #load(): void {
-    if (this.#isStarted || !this.#thread) return;
-    this.#isStarted = true;
     this.#nearness?.disconnect();
-    this.#thread.start();
+    if (!this.#thread?.isStarted) this.#thread?.start();
   }
 }

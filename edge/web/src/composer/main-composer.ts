@@ -52,10 +52,6 @@ export class MainComposer {
     return this.composer?.isEmpty ?? this.shell.input.value === '';
   }
 
-  focus(): void {
-    this.shell.input.focus();
-  }
-
   showMessage(message: string): void {
     this.error.textContent = message;
   }

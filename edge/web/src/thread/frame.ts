@@ -51,11 +51,13 @@ export class ThreadFrame {
   declare readonly next: HTMLButtonElement;
   declare readonly announcer: HTMLElement;
   readonly #element: HTMLElement;
+  readonly #locale: Locale;
   /** Shows what the server rendered until the comments are loaded; null from then on. */
   #served: HTMLElement | null;
 
   constructor(element: HTMLElement, root: ShadowRoot, locale: Locale) {
     this.#element = element;
+    this.#locale = locale;
     const section = template(frameHtml(locale.text))();
     this.section = section;
     Object.assign(this, partsOf(section));
@@ -121,9 +123,9 @@ export class ThreadFrame {
     }, ANNOUNCE_DELAY_MS);
   }
 
-  updateTimes(locale: Locale): void {
+  updateTimes(): void {
     for (const time of this.section.querySelectorAll('time')) {
-      time.textContent = locale.timeAgo(Date.parse(time.dateTime));
+      time.textContent = this.#locale.timeAgo(Date.parse(time.dateTime));
     }
   }
 }

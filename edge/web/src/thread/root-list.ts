@@ -60,24 +60,20 @@ export class RootList {
     this.#observer.disconnect();
   }
 
-  /** Ends the load that is under way and begins another one. */
-  beginLoad(): AbortSignal {
-    this.#load.abort();
-    this.#load = new AbortController();
-    this.#thread.frame.releaseHeight();
-    return this.#load.signal;
-  }
-
-  showBusy(isBusy: boolean): void {
+  #showBusy(isBusy: boolean): void {
     this.#thread.frame.showBusy(isBusy, this.#thread.comments.main.views.size > 0);
   }
 
+  /** Ends the load that is under way and begins another one. */
   async loadFirst({ pastCaches = false } = {}): Promise<void> {
-    const { api, sort, subject } = this.#thread;
-    const signal = this.beginLoad();
+    const { api, frame, sort, subject } = this.#thread;
+    this.#load.abort();
+    this.#load = new AbortController();
+    const { signal } = this.#load;
+    frame.releaseHeight();
     this.first = null;
     this.#more = null;
-    this.showBusy(true);
+    this.#showBusy(true);
     try {
       const before = this.#thread.loadBeforeFirst();
       const query = { sort, limit: ROOTS_PER_PAGE };
@@ -91,7 +87,7 @@ export class RootList {
       if (signal.aborted) return;
       await this.showLoadError(problem);
     }
-    this.showBusy(false);
+    this.#showBusy(false);
   }
 
   /** `byButton` moves the focus to the first new comment. */

@@ -163,6 +163,7 @@ export class CommentThread {
 
   stop(): void {
     this.#isStopped = true;
+    this.isStarted = false;
     this.roots.stop();
     this.live?.stop();
     this.later?.stop();
@@ -230,15 +231,11 @@ export class CommentThread {
   }
 
   /** The choice is shown with the list; one that could not be loaded can be made again. */
-  setSort(sort: Sort, isStarted = true): void {
+  setSort(sort: Sort): void {
     if (sort === this.sort && this.roots.isLoaded) return;
     this.sort = sort;
-    if (isStarted) this.roots.loadFirst();
+    if (this.isStarted) this.roots.loadFirst();
     else this.sortBar.show(sort);
-  }
-
-  focusComposer(): void {
-    this.#composer.focus();
   }
 
   /** A function is called as soon as the comments are loaded, so that it matters who reads them. */
@@ -301,10 +298,6 @@ export class CommentThread {
     const { empty, list } = this.frame;
     const isShown = list.childElementCount === 0 && this.roots.isEnded && this.isOpen;
     empty.hidden = !isShown;
-  }
-
-  updateTimes(): void {
-    this.frame.updateTimes(this.locale);
   }
 
   emitReady(): void {
