@@ -183,6 +183,8 @@ export class CommentView implements OwningComment {
       ' · ',
       this.framesButton,
     );
+    // The link that was there may have been the tab stop.
+    this.#thread.later?.acts.render(this);
   }
 
   /** Shows the few replies that a list brings along, unless the reader has opened all of them. */

@@ -1,4 +1,4 @@
-/** Small helpers to make DOM nodes. They never parse HTML: see `safe-html.ts` for that. */
+/** Makes the nodes of what is loaded later. What a page shows first is in `template.ts`. */
 
 type Attribute = string | number | boolean | null | undefined;
 
@@ -13,20 +13,12 @@ interface Properties {
 
 /** What a page can style by `::part`: the name of the part by the tag of a node, or by its first class. */
 const PART_NAMES: Readonly<Record<string, string>> = {
-  top: 'header',
-  composer: 'composer',
   input: 'input',
   textarea: 'input',
   bar: 'toolbar',
   button: 'button',
-  article: 'comment',
   author: 'author',
   body: 'body',
-  actions: 'actions',
-  floor: 'floor',
-  badge: 'seal',
-  note: 'notice',
-  state: 'notice',
 };
 
 /**
