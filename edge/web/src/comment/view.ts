@@ -103,7 +103,7 @@ export class CommentView implements OwningComment {
     this.#render();
   }
 
-  /** What a screen reader calls the comment and its actions. */
+  /** Names the comment and its actions for a screen reader. */
   #nameParts(): void {
     const named = [this.author, this.floor, this.when];
     for (const part of named) part.id = uniqueId('named');

@@ -82,7 +82,9 @@ export class CommentThread {
   sort: Sort;
   /** As the server counts, with the reader's own changes since. */
   count = 0;
+  /** What the host page gives; `HostToken` asks a function for it. */
   token: TokenSource;
+  /** Whether its comments are loaded, or on their way. */
   isStarted = false;
   readonly #element: HTMLElement;
   readonly #isLiveAllowed: () => boolean;
@@ -253,6 +255,7 @@ export class CommentThread {
       .catch(() => undefined);
   }
 
+  /** The host page has given another token. */
   onHostToken(token: string | null): void {
     this.identity.hostToken = token;
     if (this.later) this.reader.onIdentityChange();
