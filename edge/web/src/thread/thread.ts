@@ -190,9 +190,9 @@ export class CommentThread {
     return this.later;
   }
 
-  /** Carries out a press as soon as what acts is loaded; where it cannot be loaded, `place` says so. */
+  /** Carries out a press at once where what acts is loaded, else as soon as it is; where it cannot be loaded, `place` says so. */
   async act(place: MessagePlace, action: (later: LaterParts) => unknown): Promise<void> {
-    const later = await this.complete().catch(() => null);
+    const later = this.later ?? (await this.complete().catch(() => null));
     place.showMessage(later ? '' : this.text.errors.network);
     if (later) action(later);
   }
