@@ -125,12 +125,12 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       const acknowledged = page.locator('article[data-id]:not([data-id^="sending"])');
       const comment = acknowledged.filter({ hasText: text });
       await assertVisible(comment, 'posted');
-      await tabTo(page, /^BUTTON act like/);
+      await tabTo(page, /^BUTTON like act/);
       await page.keyboard.press('Space');
       await assertAttribute(comment.locator('.act.like'), 'aria-pressed', 'true');
       await page.keyboard.press('ArrowRight');
       await page.keyboard.press('ArrowRight');
-      assert.match(await page.evaluate(focusedElement), /^BUTTON act reply/);
+      assert.match(await page.evaluate(focusedElement), /^BUTTON reply act/);
       await page.keyboard.press('Enter');
       await comment.locator('form textarea').waitFor();
       await page.keyboard.type(answer);

@@ -89,7 +89,7 @@ describe('menu of a comment', needed, () => {
             .locator('gailou-comments')
             .evaluate(({ shadowRoot }) => shadowRoot.activeElement.className);
         },
-        (name) => name === 'act more',
+        (name) => name === 'more act',
       );
       for (const key of ['ArrowDown', 'Enter', 'Space']) {
         await page.keyboard.press(key);

@@ -52,18 +52,13 @@ export class GailouComments extends HTMLElement {
   readonly #pageTheme = new PageTheme(this, () => this.theme);
   #thread: CommentThread | null = null;
   #token: TokenSource = null;
-  #isStarted = false;
   #isAttached = false;
   #asked: ((thread: CommentThread) => void)[] = [];
   #awaitedLocale: Locale | Promise<Locale> | null = null;
   #isRestartQueued = false;
   #timesTimer: ReturnType<typeof setInterval> | undefined;
   #nearness: IntersectionObserver | null = null;
-  readonly #onHashChange = () => {
-    if (this.#isStarted) this.#thread?.permalink.followAddress();
-    else if (linkedCommentId()) this.#load();
-  };
-  readonly #onVisibilityChange = () => this.#thread?.live.update();
+  #detached = new AbortController();
 
   static {
     for (const [name, words] of Object.entries(REFLECTED_ATTRIBUTES)) {
@@ -96,9 +91,11 @@ export class GailouComments extends HTMLElement {
     // An element that is moved within the page keeps its thread.
     if (this.#isAttached) return;
     this.#isAttached = true;
-    window.addEventListener('hashchange', this.#onHashChange);
-    document.addEventListener('visibilitychange', this.#onVisibilityChange);
-    this.#timesTimer = setInterval(() => this.#thread?.updateTimes(), TIMES_INTERVAL_MS);
+    this.#detached = new AbortController();
+    const { signal } = this.#detached;
+    window.addEventListener('hashchange', () => this.#followAddress(), { signal });
+    document.addEventListener('visibilitychange', () => this.#thread?.updateLive(), { signal });
+    this.#timesTimer = setInterval(() => this.#thread?.frame.updateTimes(), TIMES_INTERVAL_MS);
     this.#pageTheme.start();
     this.#restart();
   }
@@ -107,8 +104,7 @@ export class GailouComments extends HTMLElement {
     queueMicrotask(() => {
       if (this.isConnected || !this.#isAttached) return;
       this.#isAttached = false;
-      window.removeEventListener('hashchange', this.#onHashChange);
-      document.removeEventListener('visibilitychange', this.#onVisibilityChange);
+      this.#detached.abort();
       clearInterval(this.#timesTimer);
       this.#pageTheme.stop();
       this.#stop();
@@ -122,8 +118,8 @@ export class GailouComments extends HTMLElement {
     if (name === 'token') this.token = after;
     if (!this.#isAttached) return;
     if (name === 'theme') this.#pageTheme.update();
-    else if (name === 'live') this.#thread?.live.update();
-    else if (name === 'sort') this.#thread?.setSort(this.sort, this.#isStarted);
+    else if (name === 'live') this.#thread?.updateLive();
+    else if (name === 'sort') this.#thread?.setSort(this.sort);
     else if (name === 'loading' && after === 'eager') this.#load();
     else if (['subject', 'api', 'lang'].includes(name)) this.#queueRestart();
   }
@@ -138,13 +134,13 @@ export class GailouComments extends HTMLElement {
 
   set token(value: TokenSource | undefined) {
     this.#token = value || null;
-    this.#thread?.hostToken.set(this.#token);
+    this.#thread?.setToken(this.#token);
   }
 
   /** Loads the list anew, past every cache. */
   reload(): void {
     this.#ask((thread) => {
-      if (this.#isStarted) thread.roots.loadFirst({ pastCaches: true });
+      if (thread.isStarted) thread.roots.loadFirst({ pastCaches: true });
       else this.#load();
     });
   }
@@ -153,7 +149,7 @@ export class GailouComments extends HTMLElement {
   focusComposer(): void {
     this.#ask((thread) => {
       this.#load();
-      thread.focusComposer();
+      thread.frame.composer.querySelector('textarea')?.focus();
     });
   }
 
@@ -161,7 +157,12 @@ export class GailouComments extends HTMLElement {
   open(id: string): void {
     const hash = `#comment-${id}`;
     if (location.hash !== hash) location.hash = hash;
-    else this.#onHashChange();
+    else this.#followAddress();
+  }
+
+  #followAddress(): void {
+    if (this.#thread?.isStarted) this.#thread.followAddress();
+    else if (linkedCommentId()) this.#load();
   }
 
   /** Does what the page asks for as soon as there is a thread. */
@@ -214,7 +215,7 @@ export class GailouComments extends HTMLElement {
       isLiveAllowed: () => this.isConnected && this.live === 'on',
     });
     const isMeant = linkedCommentId() || hasSignInCode();
-    if (this.loading === 'eager' || isMeant || !window.IntersectionObserver) this.#load();
+    if (this.loading === 'eager' || isMeant) this.#load();
     else this.#loadWhenNear();
     for (const action of this.#asked.splice(0)) action(this.#thread);
   }
@@ -222,7 +223,6 @@ export class GailouComments extends HTMLElement {
   #stop(): void {
     this.#nearness?.disconnect();
     this.#thread?.stop();
-    this.#isStarted = false;
   }
 
   /** A page is read from its top: who does not come near to the comments does not pay for them. */
@@ -236,9 +236,7 @@ export class GailouComments extends HTMLElement {
   }
 
   #load(): void {
-    if (this.#isStarted || !this.#thread) return;
-    this.#isStarted = true;
     this.#nearness?.disconnect();
-    this.#thread.start();
+    if (!this.#thread?.isStarted) this.#thread?.start();
   }
 }

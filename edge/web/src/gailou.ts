@@ -22,13 +22,13 @@
 
 import { mount } from './mount.ts';
 import { preloadFirstPage } from './preload.ts';
-import { matchLanguage } from './text/match-language.ts';
 
-/** The file with the element, and those with its texts by their language, as the build names them. */
+/** The file with the element, as the build names it. */
 declare const ELEMENT_FILE: string;
-/** It names the files with the texts. */
+/** It has the languages, and knows their files. */
 declare const LOADERS_FILE: string;
-declare const LANGUAGE_FILES: Readonly<Record<string, string | undefined>>;
+/** The names of the files with the texts: each begins with its language, and `zh` comes before `zh-tw`. */
+declare const LANGUAGE_FILES: readonly string[];
 /** It names the file with the element itself, for a copy of this script that is older than the files. */
 const STABLE_FILE = './gailou/element.js';
 
@@ -50,11 +50,13 @@ const load = (file: string): Promise<unknown> => {
 };
 
 load(ELEMENT_FILE).catch(() => load(STABLE_FILE));
-// Beside the element, so that it does not wait for its texts.
-const pageLanguage = scripts[0]?.dataset.lang || document.documentElement.lang;
-const languageFile = LANGUAGE_FILES[matchLanguage([pageLanguage, ...navigator.languages])];
-if (languageFile)
-  for (const file of [LOADERS_FILE, languageFile]) load(file).catch(() => undefined);
+// Beside the element, so that it does not wait for its texts. Of tags that few pages have the element finds the texts itself.
+const language = scripts[0]?.dataset.lang || document.documentElement.lang || navigator.language;
+const isTraditional = /^zh-(hant|tw|hk|mo)/i.test(language);
+const start = isTraditional ? 'zh-tw' : language.slice(0, 2);
+const texts = LANGUAGE_FILES.find((name) => name.startsWith(start));
+if (start !== 'en') load(LOADERS_FILE).catch(() => undefined);
+if (texts) load(`./gailou/${texts}.js`).catch(() => undefined);
 
 const server = new URL(address || location.href).origin;
 const preload = (element: HTMLElement) => preloadFirstPage(element, server);

@@ -1,6 +1,6 @@
 /** Asks for the first page of comments while the element is on its way. */
 
-import { firstPageUrl } from './api/first-page.ts';
+import { firstPageUrl, USUAL_SORT } from './api/first-page.ts';
 import { chosenSort } from './util/chosen-sort.ts';
 
 /** As the element: so near to the window it loads. */
@@ -19,6 +19,6 @@ export function preloadFirstPage(element: HTMLElement, server: string): void {
   link.rel = 'preload';
   link.as = 'fetch';
   link.crossOrigin = 'anonymous';
-  link.href = base + firstPageUrl(subject, attribute('sort') || chosenSort());
+  link.href = base + firstPageUrl(subject, attribute('sort') || chosenSort() || USUAL_SORT);
   document.head.append(link);
 }

@@ -11,7 +11,7 @@ export interface AccountHost extends ThreadContext {
   readonly frame: {
     readonly section: HTMLElement;
     /** Where the bell is shown. */
-    readonly bellPlace: HTMLElement;
+    readonly corner: HTMLElement;
     announce(message: string): void;
   };
   readonly reader: { onIdentityChange(): void; onMerge(guest: Guest): void };
@@ -112,7 +112,7 @@ export class ReaderAccount {
     const bell = new parts.Bell(this.#host, () => this.openNotifications());
     this.#loaded = { parts, session, bell };
     if (this.#isStopped) return this.#loaded;
-    this.#host.frame.bellPlace.replaceChildren(bell.node);
+    this.#host.frame.corner.replaceChildren(bell.node);
     session.start();
     bell.refresh();
     return this.#loaded;

@@ -1,7 +1,7 @@
 /** A link to a comment of any thread, with the beginning of its text. */
 
-import { subjectNameOf } from '../api/paths.ts';
 import { fetchSubject, plainPageUrl } from '../api/public.ts';
+import { subjectNameOf } from '../api/subject-name.ts';
 import type { Comment } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import { safeUrl } from '../dom/safe-url.ts';

@@ -1,6 +1,7 @@
 /** A window over the page: a title, what is in it, and a button that closes it. Esc closes it too. */
 
-import { h, uniqueId } from '../dom/html.ts';
+import { h } from '../dom/html.ts';
+import { uniqueId } from '../dom/template.ts';
 import css from '../style/dialog.css';
 import { addStyles } from '../style/style-sheet.ts';
 

@@ -25,7 +25,7 @@ import type { ReaderIdentity } from '../model/identity.ts';
 import { dropGuest, dropSession, keepSession, readTokenClaims } from '../model/member.ts';
 import { siteStorage } from '../util/json-storage.ts';
 import { keepIn, removeFrom } from '../util/keep.ts';
-import { readSignInCode } from '../util/sign-in-code.ts';
+import { CODE_IN_ADDRESS } from '../util/sign-in-code.ts';
 import type { Timer } from '../util/time.ts';
 
 /** A token is refreshed this long before it ends. */
@@ -239,4 +239,10 @@ const subject = ({ token }: Session) => readTokenClaims(token).sub;
 function inTurn<Result>(name: string, task: () => Promise<Result>): Promise<Result> {
   // Browsers without locks, and pages that are not secure, have one tab most of the time.
   return navigator.locks ? navigator.locks.request(name, task) : task();
+}
+
+/** The code of a mailed link and its state; null where the address has none. */
+function readSignInCode(): { code: string; state: string } | null {
+  const [, code = '', state = ''] = CODE_IN_ADDRESS.exec(location.hash) ?? [];
+  return code ? { code, state } : null;
 }

@@ -3,7 +3,8 @@
 import { ApiProblem } from '../api/problem.ts';
 import { fieldDetail } from '../api/problem-details.ts';
 import type { SignInProvider } from '../api/wire.ts';
-import { h, uniqueId } from '../dom/html.ts';
+import { h } from '../dom/html.ts';
+import { uniqueId } from '../dom/template.ts';
 import { accountText } from '../text/account.ts';
 import { describeProblem } from '../text/describe-problem.ts';
 import type { Locale } from '../text/locale.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiClient } from './client.ts';
-import { firstPageUrl, ROOTS_PER_PAGE, sortOf } from './first-page.ts';
+import { firstPageUrl, ROOTS_PER_PAGE, sortOf, USUAL_SORT } from './first-page.ts';
 
 test('the address is the one that the element asks for', async (context) => {
   const asked: string[] = [];
@@ -15,7 +15,7 @@ test('the address is the one that the element asks for', async (context) => {
   });
   for (const [subject, sort] of [
     ['article/a/b c', 'old'],
-    ['article/1', 'sideways'],
+    ['article/1', USUAL_SORT],
   ] as const) {
     await client.listRoots(subject, { sort: sortOf(sort), limit: ROOTS_PER_PAGE }, {});
     assert.equal(`https://api.test${firstPageUrl(subject, sort)}`, asked.at(-1));

@@ -5,9 +5,12 @@ import type { Sort } from './wire.ts';
 
 export const ROOTS_PER_PAGE = 20;
 
+/** What is asked for when nobody has chosen a sort. */
+export const USUAL_SORT = 'hot';
+
 /** From the most usual one. */
 export const ALL_SORTS: readonly [Sort, ...Sort[]] = [
-  'hot',
+  USUAL_SORT,
   'new',
   'old',
   'top',
@@ -22,5 +25,5 @@ export function sortOf(word: string): Sort {
 }
 
 export function firstPageUrl(subject: string, sort: string): string {
-  return `${subjectPath(subject)}/comments?sort=${sortOf(sort)}&limit=${ROOTS_PER_PAGE}`;
+  return `${subjectPath(subject)}/comments?sort=${sort}&limit=${ROOTS_PER_PAGE}`;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseSubjectName, subjectNameOf, subjectPath } from './paths.ts';
+import { subjectPath } from './paths.ts';
+import { parseSubjectName, subjectNameOf } from './subject-name.ts';
 
 for (const [name, path] of [
   ['article/hello', '/v1/subjects/article/hello'],

@@ -11,32 +11,29 @@ interface ProblemFields {
   retryAfterMs?: number;
 }
 
+const NO_ANSWER: Required<ProblemFields> = {
+  status: 0,
+  code: 'network',
+  detail: '',
+  errors: [],
+  challenge: null,
+  retryAfterMs: 0,
+};
+
 export class ApiProblem extends Error {
   /** The HTTP status; 0 when no answer came. */
-  readonly status: number;
+  declare readonly status: number;
   /** The contract's code; `network` when no answer came. */
-  readonly code: string;
-  readonly detail: string;
-  readonly errors: FieldError[];
+  declare readonly code: string;
+  declare readonly detail: string;
+  declare readonly errors: FieldError[];
   /** What to answer before the same request is sent again. */
-  readonly challenge: Challenge | null;
+  declare readonly challenge: Challenge | null;
   /** How long the server asks to wait; 0 when it asks nothing. */
-  readonly retryAfterMs: number;
+  declare readonly retryAfterMs: number;
 
-  constructor({
-    status = 0,
-    code = 'network',
-    detail = '',
-    errors = [],
-    challenge = null,
-    retryAfterMs = 0,
-  }: ProblemFields) {
-    super(detail || code);
-    this.status = status;
-    this.code = code;
-    this.detail = detail;
-    this.errors = errors;
-    this.challenge = challenge;
-    this.retryAfterMs = retryAfterMs;
+  constructor(fields: ProblemFields) {
+    super(fields.detail || fields.code);
+    Object.assign(this, NO_ANSWER, fields);
   }
 }

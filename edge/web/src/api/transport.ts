@@ -18,7 +18,11 @@ export async function fetchJson<Data>(
   timeoutMs: number,
 ): Promise<ApiAnswer<Data>> {
   const { response, data } = await answerTo(url, init, timeoutMs);
-  if (!response.ok) throw await problemOf(response, data);
+  if (!response.ok) {
+    const part = await import('./problem-from.ts').catch(() => null);
+    const { status } = response;
+    throw part?.problemFrom(response, data) ?? new ApiProblem({ status, code: 'internal' });
+  }
   return {
     data: data as Data,
     isStale: response.headers.get('X-Gailou-Stale') === '1',
@@ -44,12 +48,6 @@ async function answerTo(
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
   }
-}
-
-async function problemOf(response: Response, data: unknown): Promise<ApiProblem> {
-  const part = await import('./problem-from.ts').catch(() => null);
-  const { status } = response;
-  return part?.problemFrom(response, data) ?? new ApiProblem({ status, code: 'internal' });
 }
 
 /** Null for what is not JSON. */

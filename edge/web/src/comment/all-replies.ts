@@ -15,6 +15,7 @@ const REPLIES_PER_PAGE = 50;
 export class AllReplies {
   readonly #thread: CommentHost;
   readonly #view: OwningComment;
+  /** Asks for the next page. */
   readonly #moreButton: HTMLButtonElement;
   readonly #foldButton: HTMLButtonElement;
   readonly #pager: ListPager;
@@ -22,18 +23,17 @@ export class AllReplies {
   #isFolded = false;
   #isLoading = false;
 
-  /** `moreButton` asks for the next page. */
-  constructor(thread: CommentHost, view: OwningComment, moreButton: HTMLButtonElement) {
+  constructor(thread: CommentHost, view: OwningComment) {
     this.#thread = thread;
     this.#view = view;
-    this.#moreButton = moreButton;
+    this.#moreButton = view.rest;
     this.#foldButton = h('button', {
       type: 'button',
       class: 'link more-replies fold-replies',
       hidden: true,
       on: { click: () => this.#fold(!this.#isFolded) },
     });
-    moreButton.after(this.#foldButton);
+    this.#moreButton.after(this.#foldButton);
     const { id } = view.comment;
     this.#pager = new ListPager((query, options) => listReplies(thread.api, id, query, options), {
       sort: 'old',

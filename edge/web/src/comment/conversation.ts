@@ -2,26 +2,18 @@
 
 import { isTombstone } from '../model/shown-comment.ts';
 import { FramesView, loadFloors } from './frames-view.ts';
-import type { CommentHost, OwningComment } from './host.ts';
+import type { CommentHost, DrawnConversation, OwningComment } from './host.ts';
 
-interface Place {
-  /** Where the frames are drawn. */
-  readonly node: HTMLElement;
-  readonly toggle: HTMLElement;
-}
-
-export class Conversation {
+export class Conversation implements DrawnConversation {
   readonly #thread: CommentHost;
   readonly #view: OwningComment;
-  readonly #place: Place;
   #frames: FramesView | null = null;
   #isDrawnByItself = false;
   #isOpened = false;
 
-  constructor(thread: CommentHost, view: OwningComment, place: Place) {
+  constructor(thread: CommentHost, view: OwningComment) {
     this.#thread = thread;
     this.#view = view;
-    this.#place = place;
   }
 
   /** A list brings the floors of its own comments; those of one that stands alone are fetched. */
@@ -32,13 +24,12 @@ export class Conversation {
   }
 
   render(): void {
-    const { node } = this.#place;
-    const { comment } = this.#view;
+    const { comment, frames } = this.#view;
     const isShown = (this.#isDrawnByItself || this.#isOpened) && !isTombstone(comment);
-    node.hidden = !isShown;
+    frames.hidden = !isShown;
     if (!isShown) return;
     this.#frames ??= new FramesView(this.#thread, this.#chain, (ids) => this.#load(ids));
-    node.replaceChildren(this.#frames.node);
+    frames.replaceChildren(this.#frames.node);
     this.#frames.render();
   }
 
@@ -50,7 +41,7 @@ export class Conversation {
     const isOpened = !this.#isOpened;
     if (isOpened && !(await this.#load(this.#chain.slice(0, -1)))) return;
     this.#isOpened = isOpened;
-    this.#place.toggle.setAttribute('aria-expanded', String(isOpened));
+    this.#view.framesButton.setAttribute('aria-expanded', String(isOpened));
     this.render();
   }
 

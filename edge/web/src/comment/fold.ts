@@ -1,10 +1,19 @@
 /** Folds a long text to some lines. Whether it is longer is measured once it is laid out. */
 
-import { h } from '../dom/html.ts';
+import { partsOf } from '../dom/template.ts';
 import type { Strings } from '../text/en.ts';
 
 /** Less HTML than this fills no more lines than a folded text has. */
 const MIN_FOLDED_LENGTH = 90;
+
+export const FOLD_HTML =
+  '<div class="fold"><div class="clip"></div>' +
+  '<button class="unfold link" tabindex="-1" hidden></button></div>';
+
+interface FoldParts {
+  readonly clip: HTMLElement;
+  readonly unfold: HTMLButtonElement;
+}
 
 const folds = new WeakMap<Element, TextFold>();
 let observer: ResizeObserver | null = null;
@@ -18,25 +27,24 @@ function observe(body: Element, fold: TextFold): void {
 }
 
 export class TextFold {
-  readonly node: HTMLDivElement;
+  readonly node: HTMLElement;
   readonly #text: Strings;
-  readonly #clip = h('div', { class: 'clip' });
+  readonly #clip: HTMLElement;
   readonly #button: HTMLButtonElement;
   #body: HTMLElement | null = null;
   #isUnfolded = false;
 
-  constructor(text: Strings) {
+  /** `node` is a copy of `FOLD_HTML`. */
+  constructor(node: HTMLElement, text: Strings) {
+    this.node = node;
     this.#text = text;
-    this.#button = h('button', {
-      type: 'button',
-      class: 'link unfold',
-      hidden: true,
-      on: { click: () => this.#toggle() },
-    });
-    this.node = h('div', { class: 'fold' }, this.#clip, this.#button);
+    const { clip, unfold } = partsOf<FoldParts>(node);
+    this.#clip = clip;
+    this.#button = unfold;
+    unfold.onclick = () => this.#setUnfolded(!this.#isUnfolded);
     // A link in the folded part gets the focus.
-    this.#clip.addEventListener('focusin', () => {
-      if (!this.#button.hidden && !this.#isUnfolded) this.#toggle();
+    clip.addEventListener('focusin', () => {
+      if (!this.#button.hidden) this.#setUnfolded(true);
     });
   }
 
@@ -55,17 +63,16 @@ export class TextFold {
   measure(): void {
     if (this.#isUnfolded || !this.#body) return;
     const isCut = this.#body.offsetHeight > this.#clip.clientHeight + 1;
-    this.#clip.classList.toggle('cut', isCut);
     this.#button.hidden = !isCut;
-    this.#button.textContent = this.#text.wholeText;
-    this.#button.setAttribute('aria-expanded', 'false');
+    if (isCut) this.#setUnfolded(false);
+    else this.#clip.classList.remove('cut');
   }
 
-  #toggle(): void {
-    this.#isUnfolded = !this.#isUnfolded;
-    this.#clip.classList.toggle('foldable', !this.#isUnfolded);
-    this.#clip.classList.toggle('cut', !this.#isUnfolded);
-    this.#button.textContent = this.#isUnfolded ? this.#text.foldText : this.#text.wholeText;
-    this.#button.setAttribute('aria-expanded', String(this.#isUnfolded));
+  #setUnfolded(isUnfolded: boolean): void {
+    this.#isUnfolded = isUnfolded;
+    this.#clip.classList.toggle('foldable', !isUnfolded);
+    this.#clip.classList.toggle('cut', !isUnfolded);
+    this.#button.textContent = isUnfolded ? this.#text.foldText : this.#text.wholeText;
+    this.#button.setAttribute('aria-expanded', String(isUnfolded));
   }
 }

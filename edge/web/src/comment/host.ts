@@ -16,19 +16,39 @@ export interface OwningComment {
   /** What the reader did to the comment, and may do. */
   readonly own: Readonly<OverlayEntry>;
   readonly authorName: string;
+  readonly article: HTMLElement;
+  /** Who sees a comment that not everyone sees. */
+  readonly state: HTMLElement;
+  /** Where the frames of its building are drawn. */
+  readonly frames: HTMLElement;
+  /** Opens the frames where they are not drawn by themselves. */
+  readonly framesButton: HTMLButtonElement;
   /** Holds at most one form. */
   readonly slot: HTMLElement;
-  readonly replyButton: HTMLButtonElement;
-  readonly replies: OwnedReplies;
+  readonly reply: HTMLButtonElement;
+  readonly rest: HTMLButtonElement;
   /** Null until the reader replies to the comment, or may change it. */
   forms: OpenedForms | null;
+  /** Null until the reader asks for all replies. */
+  allReplies: { showNext(): Promise<void> } | null;
+  /** Null until frames are drawn. */
+  conversation: DrawnConversation | null;
+  /** Draws frames as soon as what draws them is loaded. */
+  useConversation(action: (conversation: DrawnConversation) => unknown): Promise<void>;
   focus(): void;
   hideBody(isHidden: boolean): void;
   renderActions(): void;
   /** A problem with what the reader did to this comment; an empty text takes it away. */
   showMessage(message: string): void;
-  /** Shows a reply in the list that the comment is in. */
-  placeReply(reply: Comment): void;
+}
+
+/** The conversation below a comment, as frames inside each other. */
+export interface DrawnConversation {
+  drawByItself(isDrawn: boolean, isAlone: boolean): Promise<void>;
+  render(): void;
+  toggle(): Promise<void>;
+  /** Shows what is new about a floor, if it is drawn. */
+  updateFloor(id: string): void;
 }
 
 interface OpenedForms {
@@ -39,20 +59,10 @@ interface OpenedForms {
 
 /** What a reader does to a comment. */
 export interface CommentActs {
-  react(view: OwningComment, kind: Reaction): Promise<void>;
-  /** Who sees a comment that not everyone sees; empty for another one. */
-  stateOf(view: OwningComment): string;
-  formsOf(view: OwningComment): OpenedForms;
-  /** The next ones of all replies. */
-  showReplies(view: OwningComment): Promise<void>;
-  openMenu(view: OwningComment, opener: HTMLElement): Promise<void>;
-  openCard(view: OwningComment, opener: HTMLElement): Promise<void>;
-}
-
-interface OwnedReplies {
-  readonly moreButton: HTMLButtonElement;
-  /** Null until the reader asks for all replies. */
-  all: { showNext(): Promise<void> } | null;
+  /** Does what the `data-act` of the button says. */
+  press(view: OwningComment, button: HTMLElement): unknown;
+  /** Shows what the reader may do to the comment, and who sees it. */
+  render(view: OwningComment): void;
 }
 
 export interface PlacedReply {
@@ -73,7 +83,7 @@ export interface DrawnHost extends Omit<ThreadContext, 'recent'> {
   /** Loads what acts; rejects where it cannot be loaded. A second call costs nothing. */
   complete(): Promise<LaterHost>;
   /** Carries out a press as soon as what acts is loaded; where it cannot be loaded, `place` says so. */
-  act(place: MessagePlace, action: (acts: CommentActs) => unknown): Promise<void>;
+  act(place: MessagePlace, action: (later: LaterHost) => unknown): Promise<void>;
 }
 
 /** What a thread has as soon as it is used, or its reader is known. */

@@ -21,7 +21,7 @@ export class InlineForms {
       view.slot.replaceChildren();
       thread.useMenus(view, (menus) => menus.deleteComment(view));
     });
-    view.replyButton.after(this.#editButton, this.#deleteButton);
+    view.reply.after(this.#editButton, this.#deleteButton);
     this.render();
   }
 
@@ -33,8 +33,8 @@ export class InlineForms {
   }
 
   openReply(): void {
-    const { comment, replyButton, slot } = this.#view;
-    openForm(this.#thread, { parent: comment }, slot, replyButton, this.#view);
+    const { comment, reply, slot } = this.#view;
+    openForm(this.#thread, { parent: comment }, slot, reply, this.#view);
     this.#view.hideBody(false);
   }
 

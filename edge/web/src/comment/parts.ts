@@ -1,31 +1,31 @@
 /** The parts of a comment that lists, buildings and permalinks draw alike. */
 
 import type { Author, Media } from '../api/wire.ts';
-import { h } from '../dom/html.ts';
 import { safeHtml } from '../dom/safe-html.ts';
 import { safeUrl } from '../dom/safe-url.ts';
-import { isTombstone, type QuotedComment, type ShownComment } from '../model/shown-comment.ts';
+import { make, type Properties } from '../dom/template.ts';
+import { isTombstone, type QuotedComment } from '../model/shown-comment.ts';
 import type { Locale } from '../text/locale.ts';
 
 /** The picture of an author over the first letter of the name, which shows until it is loaded. */
-export function avatarOf(author: Author | null, name: string): HTMLDivElement {
-  const node = h('div', { class: 'avatar', 'aria-hidden': 'true' });
-  const [letter] = name;
-  node.append(letter ? letter.toUpperCase() : '·');
+export function showAuthor(node: HTMLElement, author: Author | null, name: string): void {
+  const [letter = '·'] = name;
+  node.textContent = letter.toUpperCase();
   // One lightness for every hue: the white letter has a contrast of 4.5:1 and more.
   node.style.background = `oklch(0.48 0.09 ${hueOf(author?.id || '0')})`;
   const address = author?.avatar ? safeUrl(author.avatar) : null;
-  if (address) node.append(avatarImage(address, node));
-  return node;
+  if (!address) return;
+  const image = imageOf(address, {
+    // A picture that another one has taken the place of stays away.
+    onload: () => image.parentNode && node.replaceChildren(image),
+    onerror: () => image.remove(),
+  });
+  node.append(image);
 }
 
-function avatarImage(address: string, node: HTMLElement): HTMLImageElement {
-  const image = h('img', { alt: '', loading: 'lazy', referrerpolicy: 'no-referrer' });
-  image.addEventListener('error', () => image.remove());
-  image.addEventListener('load', () => node.replaceChildren(image));
-  image.src = address;
-  return image;
-}
+/** The address is set last, when all is known that it is fetched with. */
+const imageOf = (src: string, properties: Properties<'img'>): HTMLImageElement =>
+  make('img', { alt: '', loading: 'lazy', referrerPolicy: 'no-referrer', ...properties, src });
 
 /** The same hue for the same id, in degrees. */
 export function hueOf(id: string): number {
@@ -34,41 +34,29 @@ export function hueOf(id: string): number {
   return (hash * 47) % 360;
 }
 
-/** How long ago a comment was written, as a link to the comment. */
-export function timeLink(
-  comment: Pick<ShownComment, 'id' | 'created_at'>,
-  locale: Locale,
-  id?: string,
-): HTMLAnchorElement {
-  const at = new Date(comment.created_at);
-  return h(
-    'a',
-    { class: 'when', href: `#comment-${comment.id}`, id },
-    h(
-      'time',
-      { datetime: at.toISOString(), title: locale.fullTime(at) },
-      locale.timeAgo(comment.created_at),
-    ),
-  );
-}
-
 /** Code, or letters that say which language they are of, or nearly. */
 const HAS_DETAILS = /<pre|[\u0400-\u07ff\u3040-\ud7af]/;
 
 /** The text and the pictures of a comment; a sentence in the place of a deleted one. `server` has the pictures. */
-export function bodyOf(comment: QuotedComment, locale: Locale, server: string): HTMLDivElement {
-  if (isTombstone(comment)) return h('div', { class: 'body gone' }, locale.text.deleted);
-  if (!comment.html) return h('div', { class: 'body plain', dir: 'auto' }, comment.content);
-  const body = h('div', { class: 'body', dir: 'auto' });
-  body.append(safeHtml(comment.html));
-  if (comment.mentions?.length || HAS_DETAILS.test(comment.html)) {
+export function bodyOf(comment: QuotedComment, locale: Locale, server: string): HTMLElement {
+  if (isTombstone(comment)) return bodyWith('body gone', locale.text.deleted, '');
+  const { content, html, media, mentions } = comment;
+  if (!html) return bodyWith('body plain', content);
+  const body = bodyWith('body', safeHtml(html));
+  if (mentions?.length || HAS_DETAILS.test(html)) {
     import('../body/enrich.ts').then(({ enrich }) => enrich(body, comment, locale)).catch(() => 0);
   }
-  if (comment.media.length > 0) {
-    body.append(
-      h('div', { class: 'media' }, ...comment.media.map((item) => picture(item, locale, server))),
-    );
+  if (media.length > 0) {
+    const pictures = make('div', { className: 'media' });
+    pictures.append(...media.flatMap((item) => picture(item, locale, server) ?? []));
+    body.append(pictures);
   }
+  return body;
+}
+
+function bodyWith(className: string, content: string | Node, dir = 'auto'): HTMLElement {
+  const body = make('div', { className, part: 'body', ...(dir && { dir }) });
+  body.append(content);
   return body;
 }
 
@@ -81,22 +69,18 @@ function picture(
   { text }: Locale,
   server: string,
 ): HTMLElement | null {
-  const address = safeUrl(url, undefined, `${server}/`);
-  if (!address) return null;
+  const href = safeUrl(url, undefined, `${server}/`);
+  if (!href) return null;
   const scale = Math.min(1, MAX_PICTURE_SIDE / Math.max(width, height));
-  const image = h('img', {
-    alt,
-    width: Math.round(width * scale),
-    height: Math.round(height * scale),
-    loading: 'lazy',
-    referrerpolicy: 'no-referrer',
-  });
-  const link = h(
-    'a',
-    { href: address, target: '_blank', rel: 'noreferrer', 'aria-label': alt ? null : text.picture },
-    image,
+  const link = make('a', { href, target: '_blank', rel: 'noreferrer' });
+  if (!alt) link.ariaLabel = text.picture;
+  link.append(
+    imageOf(href, {
+      alt,
+      width: Math.round(width * scale),
+      height: Math.round(height * scale),
+      onerror: () => link.remove(),
+    }),
   );
-  image.addEventListener('error', () => link.remove());
-  image.src = address;
   return link;
 }

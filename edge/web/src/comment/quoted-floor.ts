@@ -2,18 +2,17 @@
 
 import { h } from '../dom/html.ts';
 import { keepTabStop } from '../dom/tab-stop.ts';
-import {
-  authorNameOf,
-  isTombstone,
-  type QuotedComment,
-  reactionStateWith,
-} from '../model/shown-comment.ts';
-import { TextFold } from './fold.ts';
-import { authorBadges } from './header.ts';
+import { template } from '../dom/template.ts';
+import { reactionStateWith } from '../model/comment-changes.ts';
+import { authorNameOf, isTombstone, type QuotedComment } from '../model/shown-comment.ts';
+import { authorBadges } from './badges.ts';
+import { FOLD_HTML, TextFold } from './fold.ts';
 import type { CommentHost, MessagePlace } from './host.ts';
 import { openForm } from './inline-forms.ts';
 import { bodyOf } from './parts.ts';
 import { canShare, copyLink, shareLink } from './share.ts';
+
+const makeFold = template(FOLD_HTML);
 
 export class QuotedFloorView {
   readonly node = h('div', { class: 'fl', part: 'quote', role: 'listitem' });
@@ -34,7 +33,7 @@ export class QuotedFloorView {
     this.#floor = floor;
     this.#path = path;
     const { text } = thread;
-    this.#fold = new TextFold(text);
+    this.#fold = new TextFold(makeFold(), text);
     this.#name = h('button', {
       type: 'button',
       class: 'author',

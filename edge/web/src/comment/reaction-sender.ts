@@ -4,7 +4,7 @@
  */
 
 import type { Reaction, ReactionState } from '../api/wire.ts';
-import { reactionStateWith } from '../model/shown-comment.ts';
+import { reactionStateWith } from '../model/comment-changes.ts';
 import type { CommentHost, OwningComment } from './host.ts';
 
 export class ReactionSender {

@@ -4,104 +4,123 @@
  */
 
 import type { Comment, OverlayEntry } from '../api/wire.ts';
-import { h, uniqueId } from '../dom/html.ts';
-import { setTabStop } from '../dom/tab-stop.ts';
+import { make, partsOf, uniqueId } from '../dom/template.ts';
 import {
   authorNameOf,
   isTombstone,
   NO_OVERLAY_ENTRY,
   type ShownComment,
 } from '../model/shown-comment.ts';
-import { Building } from './building.ts';
+import { commentBadges } from './badges.ts';
+import { useConversation } from './building.ts';
 import type { CommentScope } from './comment-scope.ts';
 import { TextFold } from './fold.ts';
-import { CommentHeader } from './header.ts';
-import type { DrawnHost, OwningComment } from './host.ts';
-import { avatarOf, bodyOf } from './parts.ts';
-import { ReactionButtons } from './reactions.ts';
-import { ReplyList } from './replies.ts';
+import type { DrawnConversation, DrawnHost, OwningComment } from './host.ts';
+import { bodyOf, showAuthor } from './parts.ts';
 
 /** The thread that views are shown in, with the places of their replies. */
 export interface CommentViewHost extends DrawnHost {
   readonly comments: ReplyPlaces;
+  /** Makes a comment before anything is known of it: see `card.ts`. */
+  readonly makeCard: () => HTMLLIElement;
 }
 
 interface ReplyPlaces {
   place(comment: Comment, scope: CommentScope<CommentView>): CommentView | null;
 }
 
+const REACTIONS = ['like', 'dislike'] as const;
+
 export class CommentView implements OwningComment {
   /** The list item: the article, its replies, and the button for more of them. */
   readonly node: HTMLLIElement;
+  // The parts of its template.
+  declare readonly article: HTMLElement;
+  declare readonly avatar: HTMLElement;
+  declare readonly author: HTMLButtonElement;
+  declare readonly when: HTMLAnchorElement;
+  declare readonly edited: HTMLElement;
+  declare readonly floor: HTMLElement;
+  declare readonly answer: HTMLElement;
+  declare readonly state: HTMLElement;
+  declare readonly frames: HTMLElement;
+  declare readonly fold: HTMLElement;
+  declare readonly actions: HTMLElement;
+  declare readonly like: HTMLButtonElement;
+  declare readonly dislike: HTMLButtonElement;
+  declare readonly reply: HTMLButtonElement;
+  declare readonly more: HTMLButtonElement;
+  declare readonly error: HTMLElement;
+  declare readonly slot: HTMLElement;
+  declare readonly replies: HTMLOListElement;
+  declare readonly rest: HTMLButtonElement;
   readonly scope: CommentScope<CommentView>;
-  readonly replies: ReplyList;
-  /** Holds at most one form. */
-  readonly slot = h('div');
-  readonly replyButton: HTMLButtonElement;
+  readonly framesButton: HTMLButtonElement;
   forms: OwningComment['forms'] = null;
-  readonly reactions: ReactionButtons;
-  readonly building: Building;
+  allReplies: OwningComment['allReplies'] = null;
+  conversation: OwningComment['conversation'] = null;
   comment: ShownComment;
   own: Readonly<OverlayEntry>;
   isPinned = false;
   /** The reader or the event stream put it here: a cached list may not hold it yet. */
   isKept = false;
   readonly #thread: CommentViewHost;
-  readonly #article: HTMLElement;
-  readonly #menuButton: HTMLButtonElement;
-  readonly #header: CommentHeader;
-  readonly #answered = h('p', { class: 'answer', hidden: true });
-  readonly #state = h('p', { class: 'state' });
-  readonly #message = h('p', { class: 'error', role: 'alert' });
-  #avatar = h('div', { class: 'avatar' });
   readonly #fold: TextFold;
 
   constructor(thread: CommentViewHost, comment: ShownComment, scope: CommentScope<CommentView>) {
+    const { locale, text } = thread;
     this.#thread = thread;
     this.comment = comment;
     this.scope = scope;
     this.own = thread.later?.reader.overlayEntry(comment.id) ?? NO_OVERLAY_ENTRY;
-    const ids = { author: uniqueId('author'), when: uniqueId('when'), floor: uniqueId('floor') };
-    this.#fold = new TextFold(thread.text);
-    this.#header = new CommentHeader(comment, thread.locale, ids, (author) =>
-      thread.act(this, (acts) => acts.openCard(this, author)),
-    );
-    this.#menuButton = h(
-      'button',
-      {
-        type: 'button',
-        class: 'act more',
-        part: 'menu-button',
-        'aria-label': thread.text.more,
-        'aria-haspopup': 'menu',
-        'aria-expanded': 'false',
-        on: {
-          click: () => thread.act(this, (acts) => acts.openMenu(this, this.#menuButton)),
-        },
-      },
-      '⋯',
-    );
-    this.reactions = new ReactionButtons(thread, this);
-    this.building = new Building(thread, this);
-    this.replyButton = h('button', {
+    const node = thread.makeCard();
+    this.node = node;
+    Object.assign(this, partsOf(node));
+    this.#fold = new TextFold(this.fold, text);
+    const { id, parent_id, path } = comment;
+    // In a flat list a path is the comment alone.
+    const floors = path.length > 1 || !parent_id ? path.length : 2;
+    this.framesButton = make('button', {
       type: 'button',
-      class: 'act reply',
-      on: { click: () => thread.act(this, (acts) => acts.formsOf(this).openReply()) },
+      className: 'link',
+      tabIndex: -1,
+      ariaExpanded: 'false',
+      textContent: text.showFloors(floors),
     });
-    this.replies = new ReplyList(thread, this);
-    this.#article = h(
-      'article',
-      {
-        tabindex: -1,
-        'data-id': comment.id,
-        'aria-labelledby': `${ids.author} ${ids.floor} ${ids.when}`,
-      },
-      this.#avatar,
-      this.#buildMain(ids.author),
+    this.framesButton.dataset.act = 'frames';
+    this.article.dataset.id = id;
+    this.#nameParts();
+    this.when.href = `#comment-${id}`;
+    const at = new Date(comment.created_at);
+    this.when.append(
+      make('time', {
+        dateTime: at.toISOString(),
+        title: locale.fullTime(at),
+        textContent: locale.timeAgo(comment.created_at),
+      }),
     );
-    const { list, moreButton } = this.replies;
-    this.node = h('li', { class: 'item' }, this.#article, list, moreButton);
+    node.addEventListener('click', ({ target }) => this.#onPress(target as Element));
     this.#render();
+  }
+
+  /** Names the comment and its actions for a screen reader. */
+  #nameParts(): void {
+    const named = [this.author, this.floor, this.when];
+    for (const part of named) part.id = uniqueId('named');
+    this.actions.setAttribute('aria-labelledby', this.author.id);
+    this.article.setAttribute('aria-labelledby', named.map(({ id }) => id).join(' '));
+  }
+
+  /** The replies have presses of their own. */
+  #onPress(target: Element): void {
+    const button = target.closest<HTMLElement>('[data-act]');
+    if (button?.closest('.item') === this.node) {
+      this.#thread.act(this, ({ acts }) => acts.press(this, button));
+    }
+  }
+
+  useConversation(action: (conversation: DrawnConversation) => unknown): Promise<void> {
+    return useConversation(this.#thread, this, action);
   }
 
   get authorName(): string {
@@ -121,19 +140,19 @@ export class CommentView implements OwningComment {
 
   setPinned(): void {
     this.isPinned = true;
-    this.#header.renderBadges(this.comment, this.#marks);
+    this.#renderBadges();
   }
 
   focus(options?: FocusOptions): void {
-    this.#article.focus(options);
+    this.article.focus(options);
   }
 
   showMessage(message: string): void {
-    this.#message.textContent = message;
+    this.error.textContent = message;
   }
 
   hideBody(isHidden: boolean): void {
-    this.#fold.node.hidden = isHidden;
+    this.fold.hidden = isHidden;
   }
 
   /**
@@ -142,85 +161,89 @@ export class CommentView implements OwningComment {
    */
   showAnswered(place: 'below-parent' | 'in-thread' | 'alone'): void {
     const { parent_id, reply_to } = this.comment;
+    const { mode, text } = this.#thread;
+    const isAlone = place === 'alone';
     const isAnswer = parent_id !== null && place !== 'below-parent';
-    const isFramed = isAnswer && (place === 'alone' || this.#thread.mode === 'building');
-    this.node.classList.toggle('card', isAnswer && place === 'alone');
-    this.building.drawByItself(isFramed, place === 'alone');
+    const isFramed = isAnswer && (isAlone || mode === 'building');
+    this.node.classList.toggle('card', isAnswer && isAlone);
+    this.framesButton.hidden = isFramed;
+    if (isFramed || this.conversation) {
+      this.useConversation((each) => each.drawByItself(isFramed, isAlone));
+    }
     const isLine = isAnswer && !isFramed && reply_to;
-    this.#answered.hidden = !isLine;
+    this.answer.hidden = !isLine;
     if (!isLine) return;
-    const { text } = this.#thread;
-    this.#answered.replaceChildren(
+    this.answer.replaceChildren(
       `${text.replyingTo} `,
-      h('a', { href: `#comment-${parent_id}` }, reply_to.name || text.anonymous),
+      make('a', {
+        href: `#comment-${parent_id}`,
+        tabIndex: -1,
+        textContent: reply_to.name || text.anonymous,
+      }),
       ' · ',
-      this.building.toggle,
+      this.framesButton,
     );
+    // The link that was there may have been the tab stop.
+    this.#thread.later?.acts.render(this);
   }
 
-  placeReply(reply: Comment): void {
-    this.#thread.comments.place(reply, this.scope);
+  /** Shows the few replies that a list brings along, unless the reader has opened all of them. */
+  showReplies({ more_replies, replies, top_replies }: Comment): void {
+    if (this.allReplies) return;
+    const { comments, mode, text } = this.#thread;
+    const shown = [...(top_replies ?? [])];
+    // Parents first, so that a tree can draw an answer under what it answers.
+    if (mode === 'tree') shown.sort((a, b) => a.path.length - b.path.length);
+    for (const reply of shown) comments.place(reply, this.scope);
+    const left = more_replies || (shown.length > 0 ? 0 : replies);
+    this.rest.hidden = left <= 0;
+    this.rest.textContent = text.showReplies(this.comment.replies);
   }
 
   renderActions(): void {
-    this.#renderState();
-    this.reactions.render(this.comment.state === 'published');
-    this.#renderReply();
-    if (this.own.can_edit || this.own.can_delete) this.#thread.later?.acts.formsOf(this);
-    this.forms?.render();
-    this.#menuButton.hidden = this.comment.state !== 'published';
-    setTabStop(this.#article);
-  }
-
-  #renderReply(): void {
-    const { isOpen, mode, text } = this.#thread;
-    const { authorName, replyButton } = this;
-    const isBuilding = mode === 'building';
-    replyButton.hidden = this.comment.state !== 'published' || !isOpen;
-    replyButton.textContent = isBuilding ? text.build : text.reply;
-    const label = isBuilding ? `${text.build}: ${authorName}` : text.writeReply(authorName);
-    replyButton.setAttribute('aria-label', label);
-  }
-
-  #buildMain(authorId: string): HTMLElement {
-    const actions = h(
-      'div',
-      { class: 'actions', role: 'toolbar', 'aria-labelledby': authorId },
-      ...this.reactions.nodes,
-      this.replyButton,
-      this.#menuButton,
-    );
-    return h(
-      'div',
-      { class: 'main' },
-      this.#header.node,
-      this.#answered,
-      this.#state,
-      this.building.node,
-      this.#fold.node,
-      actions,
-      this.#message,
-      this.slot,
-    );
+    const { isOpen, later, locale, mode, text } = this.#thread;
+    const { authorName, comment, own, reply } = this;
+    const isPublished = comment.state === 'published';
+    for (const kind of REACTIONS) {
+      const button = this[kind];
+      const number = comment[`${kind}s`];
+      (button.lastChild as Node).textContent = number > 0 ? locale.shortNumber(number) : '';
+      button.ariaPressed = String(own.reaction === kind);
+      button.hidden = !isPublished;
+    }
+    reply.hidden = !isPublished || !isOpen;
+    reply.textContent = mode === 'building' ? text.build : text.reply;
+    reply.ariaLabel =
+      mode === 'building' ? `${text.build}: ${authorName}` : text.writeReply(authorName);
+    this.more.hidden = !isPublished;
+    if (later) later.acts.render(this);
+    // Without the first action the time is the tab stop.
+    else this.when.tabIndex = isPublished ? -1 : 0;
   }
 
   #render(): void {
     const { comment } = this;
     const { api, locale, muting } = this.#thread;
-    const avatar = avatarOf(comment.author, comment.author ? this.authorName : '·');
-    this.#avatar.replaceWith(avatar);
-    this.#avatar = avatar;
-    this.#header.render(comment, this.#floorText(), this.#marks);
+    const isGone = isTombstone(comment);
+    const isSending = comment.state === 'sending';
+    showAuthor(this.avatar, comment.author, isGone ? '·' : this.authorName);
+    this.author.textContent = this.authorName;
+    this.author.disabled = isGone || isSending;
+    this.#renderBadges();
+    this.edited.hidden = isGone || !comment.edited_at;
+    this.floor.textContent = this.#floorText();
     const placeholder = muting?.placeholder(comment) ?? null;
     this.node.classList.toggle('muted', placeholder !== null);
+    this.node.classList.toggle('sending', isSending);
     this.#fold.show(placeholder ?? bodyOf(comment, locale, api.base));
-    if (isTombstone(comment)) this.building.render();
-    this.node.classList.toggle('sending', comment.state === 'sending');
+    if (isGone) this.conversation?.render();
     this.renderActions();
   }
 
-  get #marks() {
-    return { isPinned: this.isPinned, ownerId: this.#thread.ownerId };
+  #renderBadges(): void {
+    const { ownerId, text } = this.#thread;
+    for (const badge of this.article.querySelectorAll('.head .badge')) badge.remove();
+    this.author.after(...commentBadges(this.comment, this.isPinned, ownerId, text));
   }
 
   /** A root has its number in the list, and an answer in a building its place in the chain. */
@@ -229,10 +252,5 @@ export class CommentView implements OwningComment {
     const { floor, path } = this.comment;
     if (path.length === 1) return floor ? text.floor(floor) : '';
     return mode === 'building' ? text.storey(path.length) : '';
-  }
-
-  #renderState(): void {
-    this.#state.textContent = this.#thread.later?.acts.stateOf(this) ?? '';
-    this.#state.hidden = !this.#state.textContent;
   }
 }

@@ -1,7 +1,8 @@
 /** The names that complete an `@`: a list below the text while one is written, chosen with the arrows or by a press. */
 
 import type { MemberName } from '../api/wire.ts';
-import { h, uniqueId } from '../dom/html.ts';
+import { h } from '../dom/html.ts';
+import { uniqueId } from '../dom/template.ts';
 import type { ComposerStrings } from '../text/composer.ts';
 import { applyEdit } from './edit-text.ts';
 import { matchingNames, type UnfinishedMention, unfinishedAt } from './mention-names.ts';

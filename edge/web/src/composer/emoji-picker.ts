@@ -1,8 +1,9 @@
 /** The window with emoji under the toolbar: a search, and a grid that the arrow keys go through. */
 
 import { closeOnEscape } from '../dom/escape.ts';
-import { h, uniqueId } from '../dom/html.ts';
+import { h } from '../dom/html.ts';
 import { safeUrl } from '../dom/safe-url.ts';
+import { uniqueId } from '../dom/template.ts';
 import css from '../style/emoji.css';
 import { addStyles } from '../style/style-sheet.ts';
 import { type ComposerStrings, composerText } from '../text/composer.ts';

@@ -1,6 +1,7 @@
 /** The DOM of a composer. It knows how to show texts and errors; what they mean is `composer.ts`. */
 
-import { h, uniqueId } from '../dom/html.ts';
+import { h } from '../dom/html.ts';
+import { uniqueId } from '../dom/template.ts';
 import type { Strings } from '../text/en.ts';
 import type { ComposerShell } from './shell.ts';
 

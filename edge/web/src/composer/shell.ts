@@ -1,6 +1,6 @@
 /** The form for a comment before it is used: one line. What is written in it stays there when the rest is loaded. */
 
-import { h, uniqueId } from '../dom/html.ts';
+import { partsOf, template, uniqueId } from '../dom/template.ts';
 
 export interface ComposerShell {
   readonly form: HTMLFormElement;
@@ -9,15 +9,21 @@ export interface ComposerShell {
   readonly input: HTMLTextAreaElement;
 }
 
-/** `label` is the accessible name of the text field. */
-export function composerShell(label: string, placeholder: string): ComposerShell {
-  const input = h('textarea', { id: uniqueId('text'), rows: 1, placeholder });
-  const field = h('div', { class: 'field' }, input);
-  const form = h(
-    'form',
-    { class: 'composer closed', novalidate: true },
-    h('label', { class: 'sr', for: input.id }, label),
-    field,
-  );
-  return { form, field, input };
+export const SHELL_HTML =
+  '<form class="composer closed" part="composer" novalidate><label class="label sr"></label>' +
+  '<div class="field"><textarea class="input" part="input" rows="1"></textarea></div></form>';
+
+/** `label` is the accessible name of the text field. `form` is a copy of `SHELL_HTML`. */
+export function composerShell(
+  label: string,
+  placeholder: string,
+  form = template<HTMLFormElement>(SHELL_HTML)(),
+): ComposerShell {
+  const parts = partsOf<ComposerShell & { label: HTMLLabelElement }>(form);
+  const { input } = parts;
+  input.id = uniqueId('text');
+  input.placeholder = placeholder;
+  parts.label.htmlFor = input.id;
+  parts.label.textContent = label;
+  return { ...parts, form };
 }

@@ -1,8 +1,9 @@
 /** Write and Preview: two tabs over one text. */
 
 import { ApiProblem } from '../api/problem.ts';
-import { h, uniqueId } from '../dom/html.ts';
+import { h } from '../dom/html.ts';
 import { safeHtml } from '../dom/safe-html.ts';
+import { uniqueId } from '../dom/template.ts';
 import type { ComposerStrings } from '../text/composer.ts';
 import { describeProblem } from '../text/describe-problem.ts';
 import type { Locale } from '../text/locale.ts';

@@ -1,4 +1,4 @@
-/** Small helpers to make DOM nodes. They never parse HTML: see `safe-html.ts` for that. */
+/** Makes the nodes of what is loaded later. What a page shows first is in `template.ts`. */
 
 type Attribute = string | number | boolean | null | undefined;
 
@@ -13,20 +13,12 @@ interface Properties {
 
 /** What a page can style by `::part`: the name of the part by the tag of a node, or by its first class. */
 const PART_NAMES: Readonly<Record<string, string>> = {
-  top: 'header',
-  composer: 'composer',
   input: 'input',
   textarea: 'input',
   bar: 'toolbar',
   button: 'button',
-  article: 'comment',
   author: 'author',
   body: 'body',
-  actions: 'actions',
-  floor: 'floor',
-  badge: 'seal',
-  note: 'notice',
-  state: 'notice',
 };
 
 /**
@@ -63,12 +55,6 @@ export function screenReaderText(text: string): HTMLSpanElement {
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-export const THUMB_PATH =
-  'M7 11v9H4v-9zM7 11l3.6-8c1.7 0 2.9 1.2 2.9 2.8V9.5h5a2 2 0 0 1 2 2.4l-1.4 6.5' +
-  'a2 2 0 0 1-2 1.6H7';
-
-export const SEARCH_PATH = 'M16 16l5 5M10.5 18a7.5 7.5 0 1 1 0-15 7.5 7.5 0 0 1 0 15z';
-
 /** A decorative icon of one SVG path in a box of 24 by 24. */
 export function icon(path: string): SVGSVGElement {
   const svg = document.createElementNS(SVG, 'svg');
@@ -78,12 +64,4 @@ export function icon(path: string): SVGSVGElement {
   shape.setAttribute('d', path);
   svg.append(shape);
   return svg;
-}
-
-let lastId = 0;
-
-/** An id unique in the page, for `aria-labelledby` and `for`. */
-export function uniqueId(prefix: string): string {
-  lastId += 1;
-  return `${prefix}-${lastId}`;
 }

@@ -90,6 +90,14 @@ describe('languages', () => {
     });
   }
 
+  for (const { tag, text } of ALL) {
+    test(`${tag}: no text of a template has characters that HTML reads`, () => {
+      for (const [key, value] of Object.entries(text)) {
+        if (typeof value === 'string') assert.doesNotMatch(value, /[<>&"]/, key);
+      }
+    });
+  }
+
   for (const { language, source } of LOADED) {
     test(`${language.tag}: has a form for each plural category of the platform`, () => {
       const named = /numbersIn<([^>]+)>/.exec(source)?.[1]?.match(/\w+/g) ?? [];

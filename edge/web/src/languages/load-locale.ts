@@ -2,26 +2,27 @@
 
 import { en } from '../text/en.ts';
 import { Locale } from '../text/locale.ts';
-import { type LanguageTag, matchLanguage } from '../text/match-language.ts';
 
 const ENGLISH = new Locale({ tag: 'en', text: en });
 
-const loaded = new Map<LanguageTag, Locale>([['en', ENGLISH]]);
+/** By the tags that asked for them. */
+const loaded = new Map<string, Locale>();
 
 /**
  * The locale of the first tag with a language; at once where the texts are here, so that nothing waits for them. A language
  * that cannot be loaded is English.
  */
 export function loadLocale(...tags: (string | null | undefined)[]): Locale | Promise<Locale> {
-  const tag = matchLanguage(tags);
-  return loaded.get(tag) ?? load(tag as Exclude<LanguageTag, 'en'>);
+  const given = tags.filter((tag) => tag?.trim()).join();
+  return /^(en\b|$)/i.test(given) ? ENGLISH : (loaded.get(given) ?? load(given));
 }
 
-async function load(tag: Exclude<LanguageTag, 'en'>): Promise<Locale> {
+async function load(tags: string): Promise<Locale> {
   try {
-    const { LOADERS } = await import('./loaders.ts');
-    const locale = new Locale((await LOADERS[tag]()).language);
-    loaded.set(tag, locale);
+    const { loadLanguage } = await import('./loaders.ts');
+    const language = await loadLanguage(tags.split(','));
+    const locale = language ? new Locale(language) : ENGLISH;
+    loaded.set(tags, locale);
     return locale;
   } catch {
     return ENGLISH;

@@ -4,9 +4,10 @@ import { commentLink } from '../account/comment-link.ts';
 import { listMemberComments } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Author } from '../api/wire.ts';
-import { authorBadges } from '../comment/header.ts';
-import { avatarOf } from '../comment/parts.ts';
-import { h, uniqueId } from '../dom/html.ts';
+import { authorBadges } from '../comment/badges.ts';
+import { showAuthor } from '../comment/parts.ts';
+import { h } from '../dom/html.ts';
+import { uniqueId } from '../dom/template.ts';
 import { memberOf } from '../model/member.ts';
 import { authorNameOf } from '../model/shown-comment.ts';
 import { describeProblem } from '../text/describe-problem.ts';
@@ -28,13 +29,15 @@ export async function openCard(
   const name = authorNameOf({ author }, locale);
   const heading = h('h3', { id: uniqueId('card'), dir: 'auto' }, name);
   const list = h('ol', { 'aria-busy': 'true' });
+  const avatar = h('div', { class: 'avatar', 'aria-hidden': 'true' });
+  showAuthor(avatar, author, name);
   const node = h(
     'div',
     { class: 'profile', part: 'card', role: 'dialog', 'aria-labelledby': heading.id, tabindex: -1 },
     h(
       'div',
       { class: 'profile-head' },
-      avatarOf(author, name),
+      avatar,
       h('div', {}, heading, ...authorBadges(author, ownerId, text)),
     ),
     h('h4', {}, own.newest),

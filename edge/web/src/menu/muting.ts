@@ -72,7 +72,7 @@ export class Muting {
   #render(): void {
     for (const view of this.#host.comments.views) {
       view.update(view.comment);
-      view.building.render();
+      view.conversation?.render();
     }
   }
 }

@@ -5,7 +5,8 @@ import { sendAnswering } from '../api/challenge.ts';
 import { reportComment } from '../api/member-calls.ts';
 import type { ReportReason } from '../api/wire.ts';
 import { answerChallenge } from '../composer/answer.ts';
-import { h, uniqueId } from '../dom/html.ts';
+import { h } from '../dom/html.ts';
+import { uniqueId } from '../dom/template.ts';
 import { menuText } from '../text/menu.ts';
 import type { MenuHost } from './host.ts';
 

@@ -1,6 +1,7 @@
 /** A comment that is taken off the page before the server has answered, so that it can come back. */
 
-import { type ShownComment, tombstoneOf } from '../model/shown-comment.ts';
+import { tombstoneOf } from '../model/comment-changes.ts';
+import type { ShownComment } from '../model/shown-comment.ts';
 import type { MenuHost } from './host.ts';
 
 export class VanishedComment {

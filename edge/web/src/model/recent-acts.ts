@@ -6,7 +6,8 @@
 import type { Comment } from '../api/wire.ts';
 import { tabStorage } from '../util/json-storage.ts';
 import { keepIn } from '../util/keep.ts';
-import { type QuotedComment, tombstoneOf } from './shown-comment.ts';
+import { tombstoneOf } from './comment-changes.ts';
+import type { QuotedComment } from './shown-comment.ts';
 
 /** Own posts, edits and deletions outlive every cached page. */
 const ACT_TTL_MS = 120_000;

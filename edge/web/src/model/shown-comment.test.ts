@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Comment, Reaction } from '../api/wire.ts';
-import { isTombstone, reactionStateWith, tombstoneOf } from './shown-comment.ts';
+import { reactionStateWith, tombstoneOf } from './comment-changes.ts';
+import { isTombstone } from './shown-comment.ts';
 
 describe('reaction state', () => {
   const cases: [Reaction | null, Reaction | null, number, number][] = [

@@ -1,6 +1,6 @@
 /** A comment as the page shows it, and questions about it. Pure: no DOM. */
 
-import type { Comment, CommentState, OverlayEntry, Reaction, ReactionState } from '../api/wire.ts';
+import type { Comment, CommentState, OverlayEntry } from '../api/wire.ts';
 import type { Locale } from '../text/locale.ts';
 
 /** Also a comment that is on its way to the server. */
@@ -35,22 +35,4 @@ export function isTombstone(comment: Pick<ShownComment, 'author'>): boolean {
 export function authorNameOf(comment: Pick<ShownComment, 'author'>, locale: Locale): string {
   if (!comment.author) return locale.text.deletedAuthor;
   return comment.author.name || locale.text.anonymous;
-}
-
-export function tombstoneOf<Shown extends QuotedComment>(comment: Shown): Shown {
-  const gone = { state: 'deleted', content: '', html: '', author: null, media: [] } as const;
-  return { ...comment, ...gone, ...('mentions' in comment && { mentions: [] }) };
-}
-
-/** The counts once `wanted` is the reader's reaction. */
-export function reactionStateWith(
-  { likes, dislikes, reaction }: ReactionState,
-  wanted: Reaction | null,
-): ReactionState {
-  const change = (kind: Reaction) => Number(wanted === kind) - Number(reaction === kind);
-  return {
-    likes: Math.max(0, likes + change('like')),
-    dislikes: Math.max(0, dislikes + change('dislike')),
-    reaction: wanted,
-  };
 }

@@ -23,13 +23,7 @@ export class PageTheme {
   readonly #theme: () => Theme;
   readonly #observer = new MutationObserver(() => this.update());
   readonly #preference = matchMedia('(prefers-color-scheme: dark)');
-  readonly #onPreference = () => this.update();
-  /** A page that fades its background has the new one at the end. */
-  readonly #onTransition = ({ propertyName, target }: TransitionEvent) => {
-    if (propertyName === 'background-color' && (target as Node).contains(this.#element)) {
-      this.update();
-    }
-  };
+  #ended = new AbortController();
 
   constructor(element: HTMLElement, theme: () => Theme) {
     this.#element = element;
@@ -41,15 +35,21 @@ export class PageTheme {
     for (const node of [document.documentElement, document.body]) {
       this.#observer.observe(node, { attributes: true });
     }
-    this.#preference.addEventListener('change', this.#onPreference);
-    document.addEventListener('transitionend', this.#onTransition);
+    this.#ended = new AbortController();
+    const { signal } = this.#ended;
+    this.#preference.addEventListener('change', () => this.update(), { signal });
+    // A page that fades its background has the new one at the end.
+    const onTransition = ({ propertyName, target }: TransitionEvent) => {
+      const isBackground = propertyName === 'background-color';
+      if (isBackground && (target as Node).contains(this.#element)) this.update();
+    };
+    document.addEventListener('transitionend', onTransition, { signal });
     this.update();
   }
 
   stop(): void {
     this.#observer.disconnect();
-    this.#preference.removeEventListener('change', this.#onPreference);
-    document.removeEventListener('transitionend', this.#onTransition);
+    this.#ended.abort();
   }
 
   update(): void {
@@ -109,5 +109,5 @@ export function parseColor(text: string): Color {
   return { luminance: 0.2126 * red + 0.7152 * green + 0.0722 * blue, alpha };
 }
 
-const linear = (part: number): number =>
-  part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+/** Near enough to sRGB for a choice between light and dark. */
+const linear = (part: number): number => part ** 2.2;

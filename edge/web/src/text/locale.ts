@@ -9,6 +9,12 @@ import type { MenuStrings } from './menu.ts';
 import type { WidgetStrings } from './widgets.ts';
 
 const MINUTE_MS = 60_000;
+/** How many of them are one of the next. */
+const UNITS = [
+  ['minute', 60],
+  ['hour', 24],
+  ['day', 30],
+] as const;
 
 /** The texts of a language. Those of other scripts are there when the language is a file of its own. */
 export interface Language {
@@ -69,13 +75,12 @@ export class Locale {
 
   /** `5 minutes ago`; a date from 30 days on. A time in the future reads as `just now`. */
   timeAgo(atMs: number, nowMs = Date.now()): string {
-    const minutes = Math.floor((nowMs - atMs) / MINUTE_MS);
-    if (minutes < 1) return this.text.now;
-    if (minutes < 60) return this.#relative.format(-minutes, 'minute');
-    const hours = Math.floor(minutes / 60);
-    if (hours < 24) return this.#relative.format(-hours, 'hour');
-    const days = Math.floor(hours / 24);
-    if (days < 30) return this.#relative.format(-days, 'day');
+    let passed = (nowMs - atMs) / MINUTE_MS;
+    if (passed < 1) return this.text.now;
+    for (const [unit, perNext] of UNITS) {
+      if (passed < perNext) return this.#relative.format(-Math.floor(passed), unit);
+      passed /= perNext;
+    }
     return this.#date.format(atMs);
   }
 }

@@ -21,8 +21,9 @@ export function addChanges(comments: ShownComments): void {
       }));
     },
     updateQuotes: (id: string, change: QuoteChange) => {
-      floors.update(id, change);
-      for (const view of comments.views) view.building.updateFloor(id);
+      const floor = floors.get(id);
+      if (floor) floors.set(id, change(floor));
+      for (const view of comments.views) view.conversation?.updateFloor(id);
     },
     remove: (id: string) => {
       for (const view of comments.viewsOf(id)) view.scope.remove(view);
@@ -31,7 +32,7 @@ export function addChanges(comments: ShownComments): void {
       replies.flatMap((reply) => {
         const known = scope.views.get(reply.id);
         // In a tree an answer moves when what it answers has come.
-        const list = known && comments.containerOf(known)?.replies.list;
+        const list = known && comments.containerOf(known)?.replies;
         if (!known || known.node.parentElement !== list) return comments.place(reply, scope) ?? [];
         known.update(comments.latest(reply));
         return [];

@@ -3,94 +3,70 @@
  * visible, not why.
  */
 
-import { h, icon, SEARCH_PATH, screenReaderText, uniqueId } from '../dom/html.ts';
+import { SHELL_HTML } from '../composer/shell.ts';
 import { SERVED_SELECTOR } from '../dom/served.ts';
+import { iconHtml, partsOf, template } from '../dom/template.ts';
+import type { Strings } from '../text/en.ts';
 import type { Locale } from '../text/locale.ts';
+import { sortBarHtml } from './sort-bar.ts';
 
 /** A screen reader speaks only what changes after the region was emptied. */
 const ANNOUNCE_DELAY_MS = 50;
 
-export interface FrameParts {
-  sorts: HTMLElement;
-  composer: HTMLElement;
-  /** Gets the button that was pressed. */
-  onSearch: (button: HTMLElement) => void;
-  onFootButton: () => void;
-}
+const SEARCH_PATH = 'M16 16l5 5M10.5 18a7.5 7.5 0 1 1 0-15 7.5 7.5 0 0 1 0 15z';
+
+const frameHtml = (text: Strings) =>
+  '<section aria-labelledby="title"><div class="top" part="header">' +
+  `<h2 class="heading" id="title">${text.titleNone}</h2>` +
+  `<button class="search act" aria-label="${text.search}" aria-expanded="false">` +
+  `${iconHtml(SEARCH_PATH)}</button><span class="corner"></span>${sortBarHtml(text)}</div>` +
+  `<p class="stale note" part="notice" role="status" hidden>${text.stale}</p>` +
+  '<p class="notice note" part="notice" role="status" hidden></p>' +
+  SHELL_HTML +
+  `<ol class="list" role="list"></ol><p class="empty" hidden>${text.empty}</p>` +
+  `<div class="skeleton" role="status"><span class="sr">${text.loading}</span>` +
+  '<div></div><div></div><div></div></div>' +
+  '<div class="foot"><p class="error" role="alert"></p>' +
+  '<button class="next button" part="button" hidden></button></div>' +
+  '<p class="announcer sr" aria-live="polite"></p></section>';
 
 export class ThreadFrame {
   readonly section: HTMLElement;
-  readonly list = h('ol', { class: 'list', role: 'list' });
-  readonly notice = h('p', { class: 'note', role: 'status', hidden: true });
-  readonly empty: HTMLParagraphElement;
-  readonly foot: HTMLDivElement;
-  readonly footError = h('p', { class: 'error', role: 'alert' });
-  readonly footButton: HTMLButtonElement;
-  readonly heading: HTMLHeadingElement;
-  readonly bellPlace = h('span');
+  // The parts of its template.
+  declare readonly heading: HTMLElement;
+  declare readonly search: HTMLButtonElement;
+  /** Beside the heading. */
+  declare readonly corner: HTMLElement;
+  declare readonly sorts: HTMLElement;
+  declare readonly stale: HTMLElement;
+  declare readonly notice: HTMLElement;
   /** The form at the top. */
-  readonly composer: HTMLElement;
+  declare readonly composer: HTMLFormElement;
+  declare readonly list: HTMLOListElement;
+  declare readonly empty: HTMLElement;
+  declare readonly skeleton: HTMLElement;
+  declare readonly foot: HTMLElement;
+  declare readonly error: HTMLElement;
+  /** Asks for the next page, or for the first one again. */
+  declare readonly next: HTMLButtonElement;
+  declare readonly announcer: HTMLElement;
   readonly #element: HTMLElement;
-  readonly #staleNote: HTMLParagraphElement;
-  readonly #skeleton: HTMLDivElement;
-  readonly #announcer = h('p', { class: 'sr', 'aria-live': 'polite' });
+  readonly #locale: Locale;
   /** Shows what the server rendered until the comments are loaded; null from then on. */
-  #served: HTMLSlotElement | null;
+  #served: HTMLElement | null;
 
-  constructor(element: HTMLElement, root: ShadowRoot, locale: Locale, parts: FrameParts) {
-    const { text } = locale;
+  constructor(element: HTMLElement, root: ShadowRoot, locale: Locale) {
     this.#element = element;
-    this.composer = parts.composer;
-    this.heading = h('h2', { id: uniqueId('title') }, text.titleNone);
-    this.#staleNote = h('p', { class: 'note', role: 'status', hidden: true }, text.stale);
-    this.empty = h('p', { class: 'empty', hidden: true }, text.empty);
-    this.#skeleton = h(
-      'div',
-      { class: 'skeleton', role: 'status' },
-      screenReaderText(text.loading),
-      h('div'),
-      h('div'),
-      h('div'),
-    );
-    this.footButton = h('button', {
-      type: 'button',
-      class: 'button',
-      hidden: true,
-      on: { click: parts.onFootButton },
-    });
-    this.foot = h('div', { class: 'foot' }, this.footError, this.footButton);
-    const search: HTMLButtonElement = h(
-      'button',
-      {
-        type: 'button',
-        class: 'act search',
-        'aria-label': text.search,
-        'aria-expanded': 'false',
-        on: { click: () => parts.onSearch(search) },
-      },
-      icon(SEARCH_PATH),
-    );
-    this.section = h(
-      'section',
-      {
-        'aria-labelledby': this.heading.id,
-        lang: locale.tag,
-        dir: locale.direction,
-        hidden: Boolean(element.querySelector(SERVED_SELECTOR)),
-      },
-      h('div', { class: 'top' }, this.heading, search, this.bellPlace, parts.sorts),
-      this.#staleNote,
-      this.notice,
-      parts.composer,
-      this.list,
-      this.empty,
-      this.#skeleton,
-      this.foot,
-      this.#announcer,
-    );
-    this.section.style.fontFamily = locale.fonts;
-    this.#served = h('slot');
-    root.replaceChildren(this.section, this.#served);
+    this.#locale = locale;
+    const section = template(frameHtml(locale.text))();
+    this.section = section;
+    Object.assign(this, partsOf(section));
+    section.lang = locale.tag;
+    section.dir = locale.direction;
+    section.style.fontFamily = locale.fonts;
+    section.hidden = Boolean(element.querySelector(SERVED_SELECTOR));
+    this.#served = document.createElement('slot');
+    root.replaceChildren(section, this.#served);
   }
 
   /** Takes the place of what the server rendered, as high as that was. */
@@ -113,25 +89,25 @@ export class ThreadFrame {
   }
 
   showBusy(isBusy: boolean, hasComments: boolean): void {
-    this.#skeleton.hidden = !isBusy || hasComments;
+    this.skeleton.hidden = !isBusy || hasComments;
     this.list.classList.toggle('busy', isBusy);
     this.list.setAttribute('aria-busy', String(isBusy));
     if (!isBusy) return;
     this.empty.hidden = true;
-    this.footError.textContent = '';
-    this.footButton.hidden = true;
+    this.error.textContent = '';
+    this.next.hidden = true;
   }
 
   /** The list could not be loaded. What the server rendered stays, below the sentence. */
   showLoadError(sentence: string, tryAgain: string): void {
     this.section.hidden = false;
-    this.footError.textContent = sentence;
-    this.footButton.textContent = tryAgain;
-    this.footButton.hidden = false;
+    this.error.textContent = sentence;
+    this.next.textContent = tryAgain;
+    this.next.hidden = false;
   }
 
   showStale(isStale: boolean): void {
-    this.#staleNote.hidden = !isStale;
+    this.stale.hidden = !isStale;
   }
 
   /** An empty text hides the notice. */
@@ -141,15 +117,15 @@ export class ThreadFrame {
   }
 
   announce(message: string): void {
-    this.#announcer.textContent = '';
+    this.announcer.textContent = '';
     setTimeout(() => {
-      this.#announcer.textContent = message;
+      this.announcer.textContent = message;
     }, ANNOUNCE_DELAY_MS);
   }
 
-  updateTimes(locale: Locale): void {
+  updateTimes(): void {
     for (const time of this.section.querySelectorAll('time')) {
-      time.textContent = locale.timeAgo(Date.parse(time.dateTime));
+      time.textContent = this.#locale.timeAgo(Date.parse(time.dateTime));
     }
   }
 }

@@ -7,8 +7,9 @@ import '../text/later.ts';
 import { type AccountHost, ReaderAccount } from '../account/account.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { ReaderActs } from '../comment/acts.ts';
-import type { CommentHost, LaterHost, MessagePlace } from '../comment/host.ts';
+import type { LaterHost, MessagePlace } from '../comment/host.ts';
 import type * as Forms from '../composer/forms.ts';
+import type { MainComposer } from '../composer/main-composer.ts';
 import type { MenuHost } from '../menu/host.ts';
 import type { Menus } from '../menu/menus.ts';
 import type { Muting } from '../menu/muting.ts';
@@ -18,7 +19,8 @@ import { addStyles } from '../style/style-sheet.ts';
 import css from '../style/used.css';
 import { describeProblem } from '../text/describe-problem.ts';
 import { addChanges } from './comment-changes.ts';
-import type { LinkedPanelHost } from './linked-panel.ts';
+import { HostToken, type TokenSource } from './host-token.ts';
+import type { LinkedPanel, LinkedPanelHost } from './linked-panel.ts';
 import { Reacting } from './reacting.ts';
 import { ReaderState } from './reader-state.ts';
 import type { Writing, WritingHost } from './writing.ts';
@@ -36,8 +38,11 @@ export interface LaterThread
   readonly account: ReaderAccount;
   readonly reacting: Reacting;
   readonly roots: { readonly isLoaded: boolean };
+  readonly token: TokenSource;
+  readonly isStarted: boolean;
   muting: Muting | null;
   writing: Writing;
+  onHostToken(token: string | null): void;
 }
 
 export class LaterParts implements LaterHost {
@@ -47,6 +52,9 @@ export class LaterParts implements LaterHost {
   readonly recent: RecentActs;
   readonly reacting: Reacting;
   readonly account: ReaderAccount;
+  readonly hostToken: HostToken;
+  /** Null until a link leads to a comment. */
+  linked: LinkedPanel | null = null;
   #menus: Menus | null = null;
 
   /** The thread has the parts from then on, for all that is loaded later still. */
@@ -58,9 +66,11 @@ export class LaterParts implements LaterHost {
     this.recent = new RecentActs(recentKey(thread.api.base, thread.subject));
     this.reacting = new Reacting(thread);
     this.account = new ReaderAccount(thread);
-    const { account, reacting, reader, recent } = this;
+    this.hostToken = new HostToken(thread.token, (token) => thread.onHostToken(token));
+    const { account, hostToken, reacting, reader, recent } = this;
     Object.assign(thread, {
       account,
+      hostToken,
       reacting,
       reader,
       recent,
@@ -70,15 +80,49 @@ export class LaterParts implements LaterHost {
       rename: (name: string) => this.#rename(name),
       report: (problem: unknown, place: MessagePlace) => this.#report(problem, place),
       useMenus: (place: MessagePlace, use: (menus: Menus) => void) => this.#useMenus(place, use),
-    } satisfies Partial<CommentHost & AccountHost>);
+    } satisfies Partial<LaterThread>);
   }
 
   /** Asks who the reader is, and what they did to the comments on the page. */
   start(): void {
     this.account.start();
+    if (this.thread.isStarted) this.hostToken.start();
     for (const view of this.thread.comments.views) view.renderActions();
     if (this.thread.roots.isLoaded)
       this.reader.loadOverlay(this.thread.comments.views.map(({ comment }) => comment.id));
+  }
+
+  stop(): void {
+    this.account.stop();
+    this.linked?.stop();
+  }
+
+  /** What there is to say above the list; empty where there is nothing. */
+  get notice(): string {
+    return this.linked?.notice || this.reader.notice;
+  }
+
+  /** Opens the search of the thread, or closes it; rejects where it cannot be loaded. */
+  async toggleSearch(): Promise<void> {
+    const { toggleSearch } = await import('./search.ts');
+    toggleSearch(this.thread, this.thread.frame.search);
+  }
+
+  /** Shows the comment that a link leads to; where that is impossible, `place` says so. */
+  async showLinked(id: string, place: MessagePlace): Promise<void> {
+    const part = await this.#loaded(import('./linked-panel.ts'), place);
+    if (!part) return;
+    this.linked ??= new part.LinkedPanel(this.thread);
+    await this.linked.show(id);
+  }
+
+  /** Makes the form of the line at the top; where that is impossible, the line says so. */
+  async openComposer(main: MainComposer): Promise<void> {
+    const forms = main.composer ? null : await this.#loaded(this.loadForms(), main);
+    if (!forms || main.composer) return;
+    main.composer = new forms.Composer(this.thread, {}, null, main.shell);
+    this.thread.composers.add(main.composer);
+    main.error.remove();
   }
 
   /** What the reader writes with; rejects where it cannot be loaded. A second call costs nothing. */

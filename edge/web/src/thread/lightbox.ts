@@ -4,7 +4,8 @@
  */
 
 import '../text/later.ts';
-import { h, icon, uniqueId } from '../dom/html.ts';
+import { h, icon } from '../dom/html.ts';
+import { uniqueId } from '../dom/template.ts';
 import css from '../style/lightbox.css';
 import { addStyles } from '../style/style-sheet.ts';
 import type { ThreadPartHost } from './part-host.ts';

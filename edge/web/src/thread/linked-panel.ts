@@ -4,9 +4,9 @@
  */
 
 import '../text/later.ts';
-import { subjectNameOf } from '../api/paths.ts';
 import { fetchContext } from '../api/place-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
+import { subjectNameOf } from '../api/subject-name.ts';
 import type { Comment, CommentContext } from '../api/wire.ts';
 import { CommentScope } from '../comment/comment-scope.ts';
 import type { CommentView } from '../comment/view.ts';
@@ -105,7 +105,7 @@ export class LinkedPanel {
     scope.views.set(comment.id, view);
     scope.list.append(view.node);
     view.showAnswered('alone');
-    view.replies.showTop(comment);
+    view.showReplies(comment);
     this.#node.replaceChildren(
       h(
         'div',
@@ -132,7 +132,7 @@ export class LinkedPanel {
     // In a tree an answer is drawn under what it answers.
     for (const comment of mode === 'tree' ? chain : [root, last]) {
       if (comments.main.views.has(comment.id)) continue;
-      comments.place(comment, comments.main, { isKept: true })?.replies.showTop(comment);
+      comments.place(comment, comments.main, { isKept: true })?.showReplies(comment);
     }
     this.#thread.updateEmpty();
     this.#showOnPage(last.id);

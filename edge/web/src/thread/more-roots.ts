@@ -54,8 +54,8 @@ export class MoreRoots {
     const { comments, frame } = this.#thread;
     if (this.isEnded || this.#isLoading) return;
     this.#isLoading = true;
-    frame.footError.textContent = '';
-    frame.footButton.setAttribute('aria-disabled', 'true');
+    frame.error.textContent = '';
+    frame.next.setAttribute('aria-disabled', 'true');
     try {
       const page = await this.#pager.next({ signal });
       await comments.addPage(page);
@@ -64,7 +64,7 @@ export class MoreRoots {
       if (this.#isCurrent && !signal.aborted) await this.#list.showLoadError(problem);
     } finally {
       this.#isLoading = false;
-      frame.footButton.removeAttribute('aria-disabled');
+      frame.next.removeAttribute('aria-disabled');
     }
   }
 

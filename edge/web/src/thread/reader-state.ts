@@ -5,8 +5,8 @@
 
 import type { ReaderAccount } from '../account/account.ts';
 import { fetchOverlay, ownComment } from '../api/member-calls.ts';
-import { subjectNameOf } from '../api/paths.ts';
 import { ApiProblem } from '../api/problem.ts';
+import { subjectNameOf } from '../api/subject-name.ts';
 import type { Comment, Guest, Overlay, OverlayEntry } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
 import { dropGuest } from '../model/member.ts';

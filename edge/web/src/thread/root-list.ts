@@ -15,7 +15,7 @@ import type { SortBar } from './sort-bar.ts';
 const FOOT_MARGIN = '600px';
 
 interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
-  readonly live: LiveUpdates;
+  readonly live: LiveUpdates | null;
   readonly later: LaterParts | null;
   readonly sort: Sort;
   readonly sortBar: SortBar;
@@ -24,13 +24,15 @@ interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
   loadBeforeFirst(): Promise<void>;
   /** Null keeps what is known. */
   applySubject(subject: Subject | null): void;
+  /** Opens the event stream, where the page allows one. */
+  updateLive(): void;
   /** The event of the first list or comment that is shown. */
   emitReady(): void;
 }
 
 export class RootList {
   readonly #thread: RootListHost;
-  readonly #observer: IntersectionObserver | null;
+  readonly #observer: IntersectionObserver;
   /** Null until a first page is shown. */
   first: ListPage | null = null;
   /** Null until the next page is asked for. */
@@ -41,6 +43,7 @@ export class RootList {
   constructor(thread: RootListHost) {
     this.#thread = thread;
     this.#observer = this.#watchFoot();
+    thread.frame.next.onclick = () => this.#onFootButton();
   }
 
   /** Whether a first page is shown. */
@@ -54,27 +57,23 @@ export class RootList {
 
   stop(): void {
     this.#load.abort();
-    this.#observer?.disconnect();
+    this.#observer.disconnect();
   }
 
-  /** Ends the load that is under way and begins another one. */
-  beginLoad(): AbortSignal {
-    this.#load.abort();
-    this.#load = new AbortController();
-    this.#thread.frame.releaseHeight();
-    return this.#load.signal;
-  }
-
-  showBusy(isBusy: boolean): void {
+  #showBusy(isBusy: boolean): void {
     this.#thread.frame.showBusy(isBusy, this.#thread.comments.main.views.size > 0);
   }
 
+  /** Ends the load that is under way and begins another one. */
   async loadFirst({ pastCaches = false } = {}): Promise<void> {
-    const { api, sort, subject } = this.#thread;
-    const signal = this.beginLoad();
+    const { api, frame, sort, subject } = this.#thread;
+    this.#load.abort();
+    this.#load = new AbortController();
+    const { signal } = this.#load;
+    frame.releaseHeight();
     this.first = null;
     this.#more = null;
-    this.showBusy(true);
+    this.#showBusy(true);
     try {
       const before = this.#thread.loadBeforeFirst();
       const query = { sort, limit: ROOTS_PER_PAGE };
@@ -88,26 +87,22 @@ export class RootList {
       if (signal.aborted) return;
       await this.showLoadError(problem);
     }
-    this.showBusy(false);
+    this.#showBusy(false);
   }
 
   /** `byButton` moves the focus to the first new comment. */
   async #loadMore(byButton: boolean): Promise<void> {
     const { first } = this;
     if (!first || this.isEnded) return;
-    try {
-      const { MoreRoots } = await import('./more-roots.ts');
-      // Another list may have come.
-      if (first !== this.first) return;
-      this.#more ??= new MoreRoots(this.#thread, this, first);
-    } catch {
-      this.showLoadError(new ApiProblem({}));
-      return;
-    }
+    const part = await import('./more-roots.ts').catch(() => null);
+    if (!part) return this.showLoadError(new ApiProblem({}));
+    // Another list may have come.
+    if (first !== this.first) return;
+    this.#more ??= new part.MoreRoots(this.#thread, this, first);
     await this.#more.loadNext(byButton, this.#load.signal);
   }
 
-  onFootButton(): void {
+  #onFootButton(): void {
     if (this.first) this.#loadMore(true);
     else this.loadFirst();
   }
@@ -120,13 +115,12 @@ export class RootList {
     this.#showPinned();
     this.showRoots(page.items);
     later?.reader.showRecentPosts();
-    live.forgetListed();
+    live?.forgetListed();
     frame.showStale(page.isStale);
     this.updateFoot();
     frame.takeOver();
     this.#thread.emitReady();
-    live.startFrom(page.epoch);
-    live.update();
+    this.#thread.updateLive();
     later?.reader.loadOverlay([...comments.main.views.keys()]);
   }
 
@@ -135,7 +129,7 @@ export class RootList {
     for (const comment of pinned) {
       const view = comments.place(comment, comments.main);
       view?.setPinned();
-      view?.replies.showTop(comment);
+      view?.showReplies(comment);
     }
   }
 
@@ -144,7 +138,7 @@ export class RootList {
     const { comments } = this.#thread;
     return items.flatMap((comment) => {
       const placed = comments.place(comment, comments.main);
-      comments.main.views.get(comment.id)?.replies.showTop(comment);
+      comments.main.views.get(comment.id)?.showReplies(comment);
       return placed ?? [];
     });
   }
@@ -163,20 +157,19 @@ export class RootList {
 
   updateFoot(): void {
     const { frame, text } = this.#thread;
-    frame.footButton.textContent = text.loadMore;
-    frame.footButton.hidden = this.isEnded;
+    frame.next.textContent = text.loadMore;
+    frame.next.hidden = this.isEnded;
     this.#thread.updateEmpty();
     // A foot that stays inside the window is reported again only when it is observed again.
-    this.#observer?.unobserve(frame.foot);
-    this.#observer?.observe(frame.foot);
+    this.#observer.unobserve(frame.foot);
+    this.#observer.observe(frame.foot);
   }
 
   /** Infinite scroll. The button of the foot stays for the keyboard, and after an error. */
-  #watchFoot(): IntersectionObserver | null {
-    if (!window.IntersectionObserver) return null;
-    const { foot, footError } = this.#thread.frame;
+  #watchFoot(): IntersectionObserver {
+    const { error, foot } = this.#thread.frame;
     const onIntersection: IntersectionObserverCallback = (entries) => {
-      if (!entries.some((entry) => entry.isIntersecting) || footError.textContent) return;
+      if (!entries.some((entry) => entry.isIntersecting) || error.textContent) return;
       this.#loadMore(false);
     };
     const observer = new IntersectionObserver(onIntersection, { rootMargin: FOOT_MARGIN });

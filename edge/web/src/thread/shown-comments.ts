@@ -5,7 +5,6 @@ import type { Comment } from '../api/wire.ts';
 import { loadFrames } from '../comment/building.ts';
 import { CommentScope } from '../comment/comment-scope.ts';
 import { CommentView, type CommentViewHost } from '../comment/view.ts';
-import { KnownFloors } from '../model/known-floors.ts';
 import type { QuotedComment, ShownComment } from '../model/shown-comment.ts';
 
 /** Deeper replies of a tree keep the indentation of this level. */
@@ -17,7 +16,7 @@ export type QuoteChange = (floor: QuotedComment) => QuotedComment;
 export class ShownComments {
   readonly main: CommentScope<CommentView>;
   /** What is quoted on the page and has no place of its own there. */
-  readonly floors: KnownFloors;
+  readonly floors = new Map<string, QuotedComment>();
   /** A linked comment that is not in the list, and its replies, while one is shown above the list. */
   linked: CommentScope<CommentView> | null = null;
   // What `comment-changes.ts` adds.
@@ -36,19 +35,24 @@ export class ShownComments {
   constructor(thread: CommentViewHost, list: HTMLOListElement) {
     this.#thread = thread;
     this.main = new CommentScope(list);
-    this.floors = new KnownFloors((floor) => this.latest(floor));
   }
 
   /** What a page brings, before its comments are placed: they quote each other in any order. */
   async addPage({ items, floors }: Pick<ListPage, 'items' | 'floors'>): Promise<void> {
     if (!floors) return;
-    this.floors.addQuoted(floors);
     await loadFrames(this.#thread);
+    for (const [id, floor] of Object.entries(floors)) {
+      this.#addFloor({ ...floor, id, content: '', media: floor.media ?? [] });
+    }
     this.addFloors(items.flatMap((item) => [item, ...(item.top_replies ?? [])]));
   }
 
   addFloors(comments: Comment[]): void {
-    for (const comment of comments) this.floors.add(comment);
+    for (const comment of comments) this.#addFloor(comment);
+  }
+
+  #addFloor(floor: QuotedComment): void {
+    this.floors.set(floor.id, this.latest(floor));
   }
 
   viewsOf(id: string): CommentView[] {
@@ -90,12 +94,12 @@ export class ShownComments {
   /** Puts the view where it belongs: under its container, else at the end or the top of the list. */
   seat(view: CommentView, { onTop = false } = {}): void {
     const container = this.containerOf(view);
-    if (container) container.replies.list.append(view.node);
+    if (container) container.replies.append(view.node);
     else if (onTop) view.scope.list.prepend(view.node);
     else view.scope.list.append(view.node);
     if (container) {
       const depth = container.comment.path.length;
-      container.replies.list.classList.toggle('flat', depth > MAX_TREE_INDENT);
+      container.replies.classList.toggle('flat', depth > MAX_TREE_INDENT);
     }
     const { parent_id, path } = view.comment;
     if (container)

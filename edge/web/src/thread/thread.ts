@@ -7,7 +7,9 @@ import type { ReaderAccount } from '../account/account.ts';
 import { ApiClient } from '../api/client.ts';
 import type { ApiProblem } from '../api/problem.ts';
 import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
-import type { CommentActs, CommentHost, MessagePlace } from '../comment/host.ts';
+import { cardIn } from '../comment/card.ts';
+import type { CommentHost, MessagePlace } from '../comment/host.ts';
+import type { CommentViewHost } from '../comment/view.ts';
 import type { Composer } from '../composer/composer.ts';
 import { MainComposer } from '../composer/main-composer.ts';
 import type { Muting } from '../menu/muting.ts';
@@ -20,12 +22,13 @@ import type { Locale } from '../text/locale.ts';
 import { keepChosenSort } from '../util/chosen-sort.ts';
 import { siteStorage, tabStorage } from '../util/json-storage.ts';
 import { hasSignInCode } from '../util/sign-in-code.ts';
-import { AddressFollower } from './address.ts';
+import { followCommentLinks } from './address.ts';
+import { linkedCommentId } from './comment-hash.ts';
 import { foldedKey } from './folded-key.ts';
 import { ThreadFrame } from './frame.ts';
-import { HostToken, type TokenSource } from './host-token.ts';
+import type { HostToken, TokenSource } from './host-token.ts';
 import type { LaterParts } from './later-parts.ts';
-import { LiveUpdates } from './live.ts';
+import type { LiveUpdates } from './live.ts';
 import type { Reacting } from './reacting.ts';
 import type { ReaderState } from './reader-state.ts';
 import { RootList } from './root-list.ts';
@@ -52,18 +55,19 @@ export class CommentThread {
   readonly api: ApiClient;
   readonly sortBar: SortBar;
   readonly frame: ThreadFrame;
+  readonly makeCard: CommentViewHost['makeCard'];
   readonly comments: ShownComments;
-  readonly permalink: AddressFollower;
-  readonly live: LiveUpdates;
-  readonly hostToken: HostToken;
   readonly roots: RootList;
   /** The open forms. */
   readonly composers = new Set<Composer>();
   /** Null before the thread is used, or its reader known. */
   later: LaterParts | null = null;
   muting: Muting | null = null;
+  /** Null before the event stream is loaded. */
+  live: LiveUpdates | null = null;
   // What `LaterParts` adds.
   declare readonly account: ReaderAccount;
+  declare readonly hostToken: HostToken;
   declare readonly reacting: Reacting;
   declare readonly reader: ReaderState;
   declare readonly recent: RecentActs;
@@ -78,9 +82,16 @@ export class CommentThread {
   sort: Sort;
   /** As the server counts, with the reader's own changes since. */
   count = 0;
+  /** What the host page gives; `HostToken` asks a function for it. */
+  token: TokenSource;
+  /** Whether its comments are loaded, or on their way. */
+  isStarted = false;
   readonly #element: HTMLElement;
+  readonly #isLiveAllowed: () => boolean;
   readonly #composer: MainComposer;
   #info: Partial<Subject> = {};
+  /** What could not be loaded of what shows a linked comment. */
+  #notice = '';
   #isReady = false;
   #isStopped = false;
 
@@ -91,26 +102,24 @@ export class CommentThread {
     this.subject = subject;
     this.sort = settings.sort;
     this.locale = locale;
-    this.hostToken = new HostToken(token, (each) => this.#onHostToken(each));
-    this.identity = new ReaderIdentity(base, this.hostToken.current);
+    this.token = token;
+    this.identity = new ReaderIdentity(base, typeof token === 'string' ? token : null);
+    // Only what acts sends a token.
     this.api = new ApiClient(base, this.identity, () =>
       this.hostToken.isFetched ? this.hostToken.fetch() : this.account.renew(),
     );
-    this.sortBar = new SortBar(this.text, this.sort, (sort) => {
+    this.frame = new ThreadFrame(element, root, locale);
+    this.makeCard = cardIn(locale.text);
+    this.sortBar = new SortBar(this.frame.sorts, this.sort, (sort) => {
       keepChosenSort(sort);
       this.setSort(sort);
     });
-    this.#composer = new MainComposer(this);
-    this.frame = new ThreadFrame(element, root, this.locale, {
-      sorts: this.sortBar.node,
-      onSearch: (button) => this.#toggleSearch(button).catch(() => undefined),
-      composer: this.#composer.form,
-      onFootButton: () => this.roots.onFootButton(),
-    });
+    this.frame.search.onclick = () => this.#whenComplete((later) => later.toggleSearch());
+    this.#composer = new MainComposer(this, this.frame.composer);
     this.#loadPartsOnUse(settings.areKeysAllowed);
     this.comments = new ShownComments(this, this.frame.list);
-    this.permalink = new AddressFollower(this);
-    this.live = new LiveUpdates(this, settings.isLiveAllowed);
+    followCommentLinks(this.frame.section, (id) => this.#showLinked(id));
+    this.#isLiveAllowed = () => settings.isLiveAllowed() && !this.#isStopped;
     this.roots = new RootList(this);
   }
 
@@ -126,31 +135,40 @@ export class CommentThread {
     }
   }
 
-  /** A search that cannot be loaded is tried again by the next press. */
-  async #toggleSearch(button: HTMLElement): Promise<void> {
-    const { toggleSearch } = await import('./search.ts');
-    toggleSearch(this, button);
-  }
-
   start(): void {
-    if (this.identity.token || hasSignInCode()) this.complete().catch(() => undefined);
-    this.hostToken.start();
-    if (!this.subject) return;
-    this.#loadFirst();
+    this.isStarted = true;
+    if (this.later) this.hostToken.start();
+    else if (this.identity.token || this.token || hasSignInCode()) this.#whenComplete();
+    if (this.subject) this.#loadFirst();
   }
 
   /** A link may lead to a comment that the list has. */
   async #loadFirst(): Promise<void> {
     await this.roots.loadFirst();
-    this.permalink.followAddress();
+    this.followAddress();
+  }
+
+  /** Shows the comment that the address names, if it names one. */
+  followAddress(): void {
+    const id = linkedCommentId();
+    if (id) this.#showLinked(id);
+    else this.later?.linked?.close();
+  }
+
+  #showLinked(id: string): void {
+    const showMessage = (notice: string) => {
+      this.#notice = notice;
+      this.showState();
+    };
+    this.act({ showMessage }, (later) => later.showLinked(id, { showMessage }));
   }
 
   stop(): void {
     this.#isStopped = true;
+    this.isStarted = false;
     this.roots.stop();
-    this.permalink.stop();
-    this.live.stop();
-    this.later?.account.stop();
+    this.live?.stop();
+    this.later?.stop();
   }
 
   /** What is read before the first comment is shown: whom the reader has muted, and what the reader did a moment ago. */
@@ -172,11 +190,22 @@ export class CommentThread {
     return this.later;
   }
 
-  /** Carries out a press as soon as what acts is loaded; where it cannot be loaded, `place` says so. */
-  async act(place: MessagePlace, action: (acts: CommentActs) => unknown): Promise<void> {
-    const later = await this.complete().catch(() => null);
+  /** Carries out a press at once where what acts is loaded, else as soon as it is; where it cannot be loaded, `place` says so. */
+  async act(place: MessagePlace, action: (later: LaterParts) => unknown): Promise<void> {
+    const later = this.later ?? (await this.complete().catch(() => null));
     place.showMessage(later ? '' : this.text.errors.network);
-    if (later) action(later.acts);
+    if (later) action(later);
+  }
+
+  /** Opens or closes the event stream. Where it cannot be loaded the list is as it was; the next update tries again. */
+  async updateLive(): Promise<void> {
+    const isUseful = this.#isLiveAllowed() && !document.hidden && this.roots.isLoaded;
+    if (!this.live && !isUseful) return;
+    try {
+      const [{ LiveUpdates }] = await Promise.all([import('./live.ts'), this.complete()]);
+      this.live ??= new LiveUpdates(this, this.#isLiveAllowed);
+      this.live.update(this.roots.first?.epoch);
+    } catch {}
   }
 
   get text(): Strings {
@@ -204,21 +233,33 @@ export class CommentThread {
   }
 
   /** The choice is shown with the list; one that could not be loaded can be made again. */
-  setSort(sort: Sort, isStarted = true): void {
+  setSort(sort: Sort): void {
     if (sort === this.sort && this.roots.isLoaded) return;
     this.sort = sort;
-    if (isStarted) this.roots.loadFirst();
+    if (this.isStarted) this.roots.loadFirst();
     else this.sortBar.show(sort);
   }
 
-  focusComposer(): void {
-    this.#composer.focus();
+  /** A function is called as soon as the comments are loaded, so that it matters who reads them. */
+  setToken(token: TokenSource): void {
+    this.token = token;
+    if (this.later) this.hostToken.set(token);
+    else if (typeof token !== 'function') this.onHostToken(token);
+    else if (this.isStarted) this.#whenComplete();
   }
 
-  #onHostToken(token: string | null): void {
+  /** What cannot be loaded is tried again by the next press or change. */
+  #whenComplete(action?: (later: LaterParts) => unknown): void {
+    this.complete()
+      .then(action)
+      .catch(() => undefined);
+  }
+
+  /** The host page has given another token. */
+  onHostToken(token: string | null): void {
     this.identity.hostToken = token;
     if (this.later) this.reader.onIdentityChange();
-    else if (token) this.complete().catch(() => undefined);
+    else if (token) this.#whenComplete();
     // A hidden subject is empty to everybody but a moderator.
     if (this.#isHidden) this.#loadFirst();
   }
@@ -250,22 +291,16 @@ export class CommentThread {
   /** Shows whether one can write here, and why not. */
   showState(): void {
     const closed = this.#isHidden ? this.text.hiddenSubject : this.text.closed;
-    this.frame.showNotice(
-      this.permalink.notice || this.later?.reader.notice || (this.isOpen ? '' : closed),
-    );
+    this.frame.showNotice(this.#notice || this.later?.notice || (this.isOpen ? '' : closed));
     // A text that is being written stays where its author can copy it.
     const isFormShown = this.isOpen || !this.#composer.isEmpty;
-    this.#composer.form.hidden = !isFormShown;
+    this.frame.composer.hidden = !isFormShown;
   }
 
   updateEmpty(): void {
     const { empty, list } = this.frame;
     const isShown = list.childElementCount === 0 && this.roots.isEnded && this.isOpen;
     empty.hidden = !isShown;
-  }
-
-  updateTimes(): void {
-    this.frame.updateTimes(this.locale);
   }
 
   emitReady(): void {

@@ -2,9 +2,9 @@
 
 import type { ReaderAccount } from '../account/account.ts';
 import { changeMe, createGuest, renameGuest } from '../api/member-calls.ts';
-import { parseSubjectName } from '../api/paths.ts';
+import { parseSubjectName } from '../api/subject-name.ts';
 import type { Author, Comment } from '../api/wire.ts';
-import { uniqueId } from '../dom/html.ts';
+import { uniqueId } from '../dom/template.ts';
 import { keepGuest, memberOf } from '../model/member.ts';
 import type { AnsweredComment, ShownComment } from '../model/shown-comment.ts';
 import type { HostToken } from './host-token.ts';
@@ -13,7 +13,8 @@ import type { ThreadPartHost } from './part-host.ts';
 import type { ReaderState } from './reader-state.ts';
 
 export interface WritingHost extends ThreadPartHost {
-  readonly live: Pick<LiveUpdates, 'forget'>;
+  /** Null before the event stream is loaded. */
+  readonly live: Pick<LiveUpdates, 'forget'> | null;
   readonly reader: ReaderState;
   readonly account: ReaderAccount;
   readonly hostToken: HostToken;
@@ -87,7 +88,7 @@ export class Writing {
     const isHeld = comment.state !== 'published';
     if (!isHeld) recent.rememberPost(comment);
     reader.setOverlayEntry(comment.id, { can_edit: !isHeld, can_delete: true });
-    live.forget(comment.id);
+    live?.forget(comment.id);
     const scope = comments.scopeOf(comment.parent_id);
     const isNew = comments.viewsOf(comment.id).length === 0;
     const view = comments.place(comment, scope, { isKept: true }) ?? scope.views.get(comment.id);

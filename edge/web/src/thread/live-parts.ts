@@ -1,6 +1,0 @@
-/** What `live.ts` loads. */
-
-import '../text/later.ts';
-
-export { Arrivals } from './arrivals.ts';
-export { LiveStream } from './live-stream.ts';
