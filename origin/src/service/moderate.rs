@@ -124,7 +124,7 @@ pub async fn undo(app: &AppState, moderator: &Member, audit: AuditId) -> Service
     change_audited(app, moderator, id, CommentChange::Undo(audit), "undo", None).await
 }
 
-/// A comment in any state, as its author sees it.
+/// A comment in any state.
 ///
 /// # Errors
 /// [`ServiceError::CommentNotFound`], [`ServiceError::UnknownSubjectType`], or the store's.

@@ -154,8 +154,6 @@ async fn held_edit_waits_while_readers_see_the_former_text() {
         (&comment["id"], &json!("now holdme"))
     );
     assert_eq!(origin.overlay(&bob(), &[]).await["pending"], json!([]));
-    let seen = read(&origin, &format!("/v1/admin/comments/{}", id(&comment))).await;
-    assert_eq!((&seen["state"], &seen["content"]), (&json!("review"), &json!("now holdme")));
     let entry = read(&origin, "/v1/admin/queue?kind=held").await["data"][0].clone();
     assert_eq!((&entry["written"], &entry["published"]), (&json!("now holdme"), &json!("first")));
 
@@ -356,6 +354,12 @@ async fn only_moderators_read_and_decide() {
         assert_eq!(origin.request(&call).send().await.status, 401, "{call}");
         assert_eq!(origin.request(&call).by(&ann()).json(&json!({})).send().await.status, 403, "{call}");
     }
+    origin.load_terms(&[("holdme", TermAction::Review)]).await;
+    let held = origin.try_post(&ann(), SUBJECT, &json!({"content": "holdme"})).await.expect(202);
+    let path = format!("/v1/admin/comments/{}", id(&held));
+    let seen = poll_until(|| read(&origin, &path), |seen| seen["id"] == held["id"]).await;
+    assert_eq!((&seen["state"], &seen["content"]), (&json!("review"), &json!("holdme")));
+    assert_eq!(origin.request(&format!("GET /v1/comments/{}", id(&held))).send().await.status, 404);
     let call = origin.request("POST /v1/admin/decisions").by(&moderator()).json(&json!({"ids": ["x"], "action": 1}));
     let wrong = call.send().await.expect(400);
     let fields: Vec<_> = wrong["errors"].as_array().unwrap().iter().map(|error| error["field"].clone()).collect();

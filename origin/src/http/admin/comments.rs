@@ -93,7 +93,7 @@ pub(in crate::http) async fn decide_all(
 
 /// A comment in any state.
 ///
-/// Only moderators may. The text is the one that its author sees.
+/// Only moderators may. Of an edit that is held the queue has the text; here is the one that readers see.
 #[utoipa::path(
     get, path = "/v1/admin/comments/{id}", tag = "admin",
     params(PathId<CommentId>),
