@@ -264,7 +264,7 @@ async fn serve(config: &Config, role: ProcessRole, clock: &ManualOriginClock) ->
     let app = loop {
         match bootstrap::open_as(config.clone(), role, clock.clock()).await {
             Ok(app) => break app,
-            // A machine full of tests: whoever runs a server starts it again.
+            // On a machine full of tests, a database may take long: operators start a server again, too.
             Err(error) if Instant::now() > until => panic!("the origin opens: {error:#}"),
             Err(_) => sleep(OPEN_RETRY_INTERVAL).await,
         }

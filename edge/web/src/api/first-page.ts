@@ -5,7 +5,7 @@ import type { Sort } from './wire.ts';
 
 export const ROOTS_PER_PAGE = 20;
 
-/** What is asked for when nobody has chosen a sort. */
+/** What is asked for where no sort was chosen. */
 export const USUAL_SORT = 'hot';
 
 /** From the most usual one. */
