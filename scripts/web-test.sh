@@ -4,6 +4,7 @@
 #
 #   scripts/web-test.sh           an embedded origin; the page once more with the origin stopped
 #   scripts/web-test.sh cluster   the console, on an origin that is a whole cluster
+#   scripts/web-test.sh screenshots   the screenshots alone; with UPDATE_SCREENSHOTS=1 those that have changed are accepted
 #
 # It needs the tools of `scripts/setup.sh test`, target/debug/gailou (or E2E_GAILOU) and edge/build. With `cluster`,
 # E2E_MYSQL_SERVERS (mysql://root@… of two servers, separated by a comma), E2E_REDIS, E2E_KAFKA and E2E_OPENSEARCH name
@@ -47,8 +48,8 @@ use_cluster() {
 
 mode=${1:-embedded}
 case $mode in
-  embedded | cluster) ;;
-  *) die "usage: scripts/web-test.sh [cluster]" ;;
+  embedded | cluster | screenshots) ;;
+  *) die "usage: scripts/web-test.sh [cluster|screenshots]" ;;
 esac
 [ -x "$gailou" ] || die "$gailou is missing: build it, or set E2E_GAILOU to its path"
 for variable in "${!GAILOU_@}"; do unset "$variable"; done
@@ -66,6 +67,8 @@ status=0
 if [ "$mode" = cluster ]; then
   # How the pages look does not depend on where comments are stored: that is tested embedded.
   page tests/web/console.mjs --test-skip-pattern=accessible || status=1
+elif [ "$mode" = screenshots ]; then
+  page tests/web/screenshots.test.mjs || status=1
 else
   page tests/web/online.mjs || status=1
   stop "$origin"

@@ -31,6 +31,7 @@ import './host-pages.test.mjs';
 import './passkeys.test.mjs';
 import './first-day.test.mjs';
 import './two-sites.test.mjs';
+import './screenshots.test.mjs';
 
 test('every file of browser tests runs', () => {
   const lists = ['online.mjs', 'console.mjs'].map((name) =>

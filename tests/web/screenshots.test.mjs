@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { newContext } from './support/browser.mjs';
 import { BASE, ORIGIN, skipWithout, TOKEN_SECRET, WAIT_MS } from './support/environment.mjs';
 import { listIsLoaded } from './support/page.mjs';
-import { accept, faultOf } from './support/picture-comparison.mjs';
+import { accept, differenceOf, faultOf, readReference } from './support/picture-comparison.mjs';
 import { makeThread, NOW, TYPES } from './support/screenshot-threads.mjs';
 
 const MODES = Object.keys(TYPES);
@@ -51,7 +51,10 @@ async function startBlog() {
     const { pathname, searchParams } = new URL(request.url, 'http://blog');
     const folder = Object.keys(FONTS).find((each) => pathname.startsWith(each));
     if (folder) {
-      const file = new URL(`../../${FONTS[folder]}${pathname.slice(folder.length)}`, import.meta.url);
+      const file = new URL(
+        `../../${FONTS[folder]}${pathname.slice(folder.length)}`,
+        import.meta.url,
+      );
       answer.setHeader('content-type', pathname.endsWith('.css') ? 'text/css' : 'font/woff2');
       answer.setHeader('cache-control', 'max-age=3600');
       answer.end(readFileSync(file));
@@ -91,6 +94,58 @@ async function draw(page) {
   }
   return assert.fail(`the page still changes after ${MAX_DRAWINGS} pictures`);
 }
+
+/** Calls `change` with the place of each pixel in `data`. */
+function changePixels({ width, data }, change) {
+  for (let at = 0; at < data.length; at += 4) {
+    change(at, (at / 4) % width, Math.floor(at / 4 / width));
+  }
+}
+
+describe('comparison of pictures', () => {
+  const check = (change, isDifferent) => {
+    const [changed, reference] = [1, 2].map(() => readReference('flat-light-375-en.png'));
+    change(changed);
+    assert.equal(differenceOf(changed, reference).isDifferent, isDifferent);
+  };
+
+  test('same picture has no difference', () => check(() => {}, false));
+
+  test('letters that are smoothed otherwise are no difference', () =>
+    check((png) => {
+      changePixels(png, (at, x, y) => {
+        const noise = ((x * 7 + y * 3) % 5) - 2;
+        for (const part of [0, 1, 2])
+          png.data[at + part] = Math.min(255, png.data[at + part] + noise);
+      });
+    }, false));
+
+  test('badge that is missing or new is found', () =>
+    check((png) => {
+      changePixels(png, (at, x, y) => {
+        const isOnBorder = x === 200 || x === 226 || y === 300 || y === 316;
+        if (isOnBorder && x >= 200 && x <= 226 && y >= 300 && y <= 316) {
+          png.data.set([166, 58, 31], at);
+        }
+      });
+    }, true));
+
+  test('margin of two pixels is found', () =>
+    check((png) => png.data.copyWithin((800 + 2) * png.width * 4, 800 * png.width * 4), true));
+
+  test('text of a lighter colour is found', () =>
+    check((png) => {
+      changePixels(png, (at) => {
+        for (const part of [at, at + 1, at + 2]) if (png.data[part] < 160) png.data[part] += 12;
+      });
+    }, true));
+
+  test('other height is found', () =>
+    check((png) => {
+      png.height -= 1;
+      png.data = png.data.subarray(0, png.width * png.height * 4);
+    }, true));
+});
 
 describe('screenshots', {
   skip: skipWithout({ E2E_BASE: BASE, E2E_ORIGIN: ORIGIN, E2E_TOKEN_SECRET: TOKEN_SECRET }),
@@ -145,13 +200,12 @@ describe('screenshots', {
   test('every accepted picture is of a page that is drawn', () => {
     const names = MODES.flatMap((mode) =>
       Object.keys(THEMES).flatMap((theme) =>
-        WIDTHS.flatMap((width) => LANGUAGES.map((language) => nameOf(mode, theme, width, language))),
+        WIDTHS.flatMap((width) =>
+          LANGUAGES.map((language) => nameOf(mode, theme, width, language)),
+        ),
       ),
     );
     const files = readdirSync(new URL('screenshots/', import.meta.url));
-    assert.deepEqual(
-      files.filter((name) => name.endsWith('.png')).sort(),
-      names.sort(),
-    );
+    assert.deepEqual(files.filter((name) => name.endsWith('.png')).sort(), names.sort());
   });
 });

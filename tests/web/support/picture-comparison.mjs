@@ -12,10 +12,11 @@ const ROOT = new URL('../../../', import.meta.url);
 const REFERENCES = new URL('tests/web/screenshots/', ROOT);
 const RESULTS = new URL('.tools/log/web/screenshots/', ROOT);
 
-/** Of 1, which is the difference between black and white. */
-const PIXEL_THRESHOLD = 0.05;
-/** A letter has some 40 pixels, the smallest badge 300. */
-const MAX_CHANGED_PIXELS = 30;
+/** In lightness and colour, of 1, which is the difference between black and white. */
+const PIXEL_THRESHOLD = 0.03;
+/** Where nothing has changed it is one at most, and where the dots of the menus are missing 12 to 37. */
+const MAX_CHANGED_PIXELS = 10;
+const HOW_TO_ACCEPT = 'If that is meant, `npm run screenshots` accepts it.';
 
 const pathOf = (url) => relative(fileURLToPath(ROOT), fileURLToPath(url));
 
@@ -40,7 +41,8 @@ function extended(png, width, height) {
   return larger;
 }
 
-function readReference(name) {
+/** The accepted picture of this name, or null. */
+export function readReference(name) {
   try {
     return PNG.sync.read(readFileSync(new URL(name, REFERENCES)));
   } catch (error) {
@@ -61,7 +63,11 @@ export function accept(name, bytes) {
 /** What is wrong with a picture, in words; null where nothing is. Then the pictures are written for a person to look at. */
 export function faultOf(name, bytes) {
   const file = (what) => new URL(name.replace('.png', `.${what}.png`), RESULTS);
-  const files = { actual: file('actual'), reference: file('reference'), difference: file('difference') };
+  const files = {
+    actual: file('actual'),
+    reference: file('reference'),
+    difference: file('difference'),
+  };
   for (const each of Object.values(files)) rmSync(each, { force: true });
   const actual = PNG.sync.read(bytes);
   const reference = readReference(name);
@@ -76,9 +82,9 @@ export function faultOf(name, bytes) {
   writeFileSync(files.difference, PNG.sync.write(difference.picture));
   const size = ({ width, height }) => `${width} × ${height}`;
   const sizes =
-    size(actual) === size(reference) ? '' : `, and is ${size(actual)} instead of ${size(reference)}`;
+    size(actual) === size(reference)
+      ? ''
+      : `, and is ${size(actual)} instead of ${size(reference)}`;
   const names = Object.values(files).map(pathOf).join(', ');
   return `${name} differs in ${difference.changed} pixels${sizes}: ${names}. ${HOW_TO_ACCEPT}`;
 }
-
-const HOW_TO_ACCEPT = 'If that is meant, `npm run screenshots` accepts it.';
