@@ -116,7 +116,7 @@ describe('comparison of pictures', () => {
       changePixels(png, (at, x, y) => {
         const noise = ((x * 7 + y * 3) % 5) - 2;
         for (const part of [0, 1, 2])
-          png.data[at + part] = Math.min(255, png.data[at + part] + noise);
+          png.data[at + part] = Math.max(0, Math.min(255, png.data[at + part] + noise));
       });
     }, false));
 
