@@ -40,21 +40,27 @@ impl ReaderLanguage {
     /// ```
     #[must_use]
     pub fn preferred(accept_language: &str) -> Self {
-        let mut best = (0, Self::default());
-        for range in accept_language.split(',') {
-            let (tag, weight) = range.split_once(';').unwrap_or((range, "q=1"));
-            let primary = tag.trim().split('-').next().unwrap_or_default();
-            let Some(language) = Self::ALL.into_iter().find(|each| primary.eq_ignore_ascii_case(each.name())) else {
-                continue;
-            };
-            let weight = thousandths(weight.trim());
-            // Of two that are as good the first one counts.
-            if weight > best.0 {
-                best = (weight, language);
-            }
-        }
-        best.1
+        let find = |tag: &str| {
+            let primary = tag.split('-').next().unwrap_or_default();
+            Self::ALL.into_iter().find(|each| primary.eq_ignore_ascii_case(each.name()))
+        };
+        best_match(accept_language, find).unwrap_or_default()
     }
+}
+
+/// What `find` has for the best of the languages in `Accept-Language`: it gets a tag, such as `zh-TW`, and answers `None` for
+/// one that it does not know. Of two that are as good the first one counts.
+pub fn best_match<T>(accept_language: &str, find: impl Fn(&str) -> Option<T>) -> Option<T> {
+    let mut best = (0, None);
+    for range in accept_language.split(',') {
+        let (tag, weight) = range.split_once(';').unwrap_or((range, "q=1"));
+        let Some(found) = find(tag.trim()) else { continue };
+        let weight = thousandths(weight.trim());
+        if weight > best.0 {
+            best = (weight, Some(found));
+        }
+    }
+    best.1
 }
 
 /// `q=0.8` as 800; what is no weight as 0.

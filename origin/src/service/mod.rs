@@ -22,6 +22,7 @@ pub mod friends;
 pub mod guest;
 pub mod import;
 pub mod latest;
+pub mod mail_words;
 mod markdown;
 pub mod media;
 pub mod member;

@@ -19,7 +19,17 @@ const FREQUENCIES: readonly MailFrequency[] = ['each', 'daily', 'never'];
 /** The languages of mails, by their own names. */
 const LANGUAGES: readonly [string, string][] = [
   ['en', 'English'],
-  ['zh', '中文'],
+  ['zh', '中文（简体）'],
+  ['zh-TW', '中文（繁體）'],
+  ['ja', '日本語'],
+  ['ko', '한국어'],
+  ['de', 'Deutsch'],
+  ['fr', 'Français'],
+  ['es', 'Español'],
+  ['pt-BR', 'Português (Brasil)'],
+  ['ru', 'Русский'],
+  ['ar', 'العربية'],
+  ['he', 'עברית'],
 ];
 /** The longest name that the server takes, in UTF-16 units. */
 const MAX_NAME_LENGTH = 40;

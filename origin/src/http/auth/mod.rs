@@ -30,6 +30,7 @@ use crate::http::middleware::is_own_page;
 use crate::http::openapi::bodies::MailedLinkRequest;
 use crate::http::openapi::responses::{BodyRefusals, NotFound, PublicRefusals};
 use crate::http::problem::Refusal;
+use crate::service::mail_words::MailLanguage;
 use crate::service::sign_in::{self, ADMIN_PROVIDER, EMAIL_PROVIDER, MailedLink, SignedIn};
 use crate::service::{ServiceError, ServiceResult};
 use crate::state::AppState;
@@ -128,8 +129,8 @@ pub(super) async fn come_back(
                 None => callback_page::failure(SignInFailure::Over, language),
             });
         }
-        ADMIN_PROVIDER => open_link(&app, ADMIN_PROVIDER, secret, language).await,
-        provider => end_visit(&app, provider, &query, &headers, language).await,
+        ADMIN_PROVIDER => open_link(&app, ADMIN_PROVIDER, secret, &headers).await,
+        provider => end_visit(&app, provider, &query, &headers).await,
     };
     show_outcome(&app, signed_in, language)
 }
@@ -169,17 +170,24 @@ pub(super) async fn open_mailed_link(
     if provider != EMAIL_PROVIDER || !is_own {
         return Ok(callback_page::failure(SignInFailure::Over, language));
     }
-    let opened = open_link(&app, EMAIL_PROVIDER, query.get("token").unwrap_or_default(), language).await;
+    let opened = open_link(&app, EMAIL_PROVIDER, query.get("token").unwrap_or_default(), &headers).await;
     show_outcome(&app, opened, language)
 }
 
-fn language_of(headers: &HeaderMap) -> ReaderLanguage {
-    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    ReaderLanguage::preferred(accepted.unwrap_or_default())
+fn accepted_languages(headers: &HeaderMap) -> &str {
+    headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
-async fn open_link(app: &AppState, provider: &str, secret: &str, language: ReaderLanguage) -> ServiceResult<SignedIn> {
-    sign_in::open_link(app, provider, secret, language).await?.ok_or(ServiceError::VisitOver)
+fn language_of(headers: &HeaderMap) -> ReaderLanguage {
+    ReaderLanguage::preferred(accepted_languages(headers))
+}
+
+fn mail_language_of(headers: &HeaderMap) -> MailLanguage {
+    MailLanguage::preferred(accepted_languages(headers))
+}
+
+async fn open_link(app: &AppState, provider: &str, secret: &str, headers: &HeaderMap) -> ServiceResult<SignedIn> {
+    sign_in::open_link(app, provider, secret, mail_language_of(headers)).await?.ok_or(ServiceError::VisitOver)
 }
 
 /// The page of who has signed in, or of who has not.
@@ -215,14 +223,13 @@ async fn end_visit(
     provider: &str,
     query: &QueryParameters,
     headers: &HeaderMap,
-    language: ReaderLanguage,
 ) -> ServiceResult<SignedIn> {
     let visit = cookies::read(headers, cookies::VISIT_COOKIE).unwrap_or_default();
     // Who has changed their mind comes back with an error.
     let (Some(code), Some(state)) = (query.get("code"), query.get("state")) else {
         return Err(ServiceError::VisitOver);
     };
-    sign_in::end_visit(app, provider, visit, (state, code.to_owned()), language).await
+    sign_in::end_visit(app, provider, visit, (state, code.to_owned()), mail_language_of(headers)).await
 }
 
 /// Have a link mailed that signs in.
@@ -264,7 +271,7 @@ pub(super) async fn mail_link(
     let (Some(email), Some(site)) = (email, site) else {
         return Err(Refusal::fields(wrong.into_iter().flatten().collect()));
     };
-    let language = language_of(&headers);
+    let language = mail_language_of(&headers);
     let (page, state) = (text("page").map(str::to_owned), text("state").map(str::to_owned));
     let link = MailedLink { email, site: site.to_owned(), page, state, language };
     sign_in::request_mail(&app, client.network, link).await?;

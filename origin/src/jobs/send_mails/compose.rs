@@ -12,9 +12,9 @@ use crate::domain::building::{self, Frame, FrameRow};
 use crate::domain::email_address::EmailAddress;
 use crate::domain::notification::NotificationReason;
 use crate::domain::row::{CommentRow, SubjectRow};
-use crate::jobs::send_mails::text::MailLanguage;
 use crate::ports::mailer::Mail;
 use crate::ports::store::DueMail;
+use crate::service::mail_words::MailLanguage;
 
 /// Longest part of a comment above, in characters.
 const EXCERPT_CHARS: usize = 140;
@@ -74,7 +74,7 @@ impl<'a> MailItem<'a> {
     }
 
     fn sentence(&self, language: MailLanguage) -> String {
-        plain(&language.sentence(self.reason, &self.comment.author.name, self.title))
+        plain(&language.words().sentence(self.reason, &self.comment.author.name, self.title))
     }
 }
 
@@ -89,9 +89,9 @@ pub(super) fn compose(
 ) -> Mail {
     let subject = match items {
         [item] if older == 0 => item.sentence(language),
-        _ => language.several(items.len() + older),
+        _ => (language.words().several)(items.len() + older),
     };
-    let more = (older > 0).then(|| language.more(older));
+    let more = (older > 0).then(|| (language.words().more)(older));
     let unsubscribe = unsubscribe_url.as_deref();
     let text = text_part(language, items, more.as_deref(), unsubscribe);
     let html = html_part(language, items, more.as_deref(), unsubscribe);
@@ -136,24 +136,24 @@ fn text_part(language: MailLanguage, items: &[MailItem<'_>], more: Option<&str>,
         parts.push(lines.join("\n"));
     }
     parts.extend(more.map(str::to_owned));
-    parts.extend(unsubscribe.map(|url| format!("-- \n{}: {url}", language.unsubscribe())));
+    parts.extend(unsubscribe.map(|url| format!("-- \n{}: {url}", language.words().unsubscribe)));
     parts.join("\n\n")
 }
 
 fn html_part(language: MailLanguage, items: &[MailItem<'_>], more: Option<&str>, unsubscribe: Option<&str>) -> String {
     let markup = html! {
         (DOCTYPE)
-        html lang=(language.tag()) {
+        html lang=(language.tag()) dir=(language.direction()) {
             head { meta charset="utf-8"; }
             body style="font-family:sans-serif;max-width:640px" {
                 @for item in items {
                     h3 { (item.sentence(language)) }
                     @if let Some(frame) = item.frame() { (frames(&frame)) }
                     div { (PreEscaped(&item.comment.html)) }
-                    p { a href=(item.link) { (language.open()) } }
+                    p { a href=(item.link) { (language.words().open) } }
                 }
                 @if let Some(more) = more { p { (more) } }
-                @if let Some(url) = unsubscribe { hr; p { small { a href=(url) { (language.unsubscribe()) } } } }
+                @if let Some(url) = unsubscribe { hr; p { small { a href=(url) { (language.words().unsubscribe) } } } }
             }
         }
     };
@@ -227,7 +227,7 @@ mod tests {
         let html = mail.html.unwrap();
         assert!(html.contains("&lt;b&gt;root") && html.contains("<p>hello</p>") && html.contains(link), "{html}");
         assert!(!html.contains("<i>") && !html.contains("<b>root"), "{html}");
-        let digest = compose(&due(9), to(), MailLanguage::Chinese, &[item(), item()], 7, stop);
+        let digest = compose(&due(9), to(), MailLanguage::SimplifiedChinese, &[item(), item()], 7, stop);
         assert_eq!(digest.subject, "9 条通知");
         assert!(digest.text.contains("还有 7 条") && digest.html.unwrap().contains("lang=\"zh\""));
     }

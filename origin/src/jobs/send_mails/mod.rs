@@ -11,7 +11,6 @@
 mod compose;
 #[cfg(test)]
 mod tests;
-mod text;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -30,10 +29,10 @@ use crate::domain::notification::{NotificationReason, StoredNotification, owner_
 use crate::domain::row::{CommentRow, SubjectRow};
 use crate::domain::unsubscribe::UnsubscribeKey;
 use crate::jobs::send_mails::compose::{MailItem, compose};
-use crate::jobs::send_mails::text::MailLanguage;
 use crate::outage_log::OutageLog;
 use crate::ports::mailer::{Mail, MailError, Mailer};
 use crate::ports::store::{CommentReader, DueMail, MailOutcome, MailQueue, MemberContacts, Result};
+use crate::service::mail_words::MailLanguage;
 use crate::state::erased_members::ErasedMembers;
 
 /// How often mails are looked for that are due.
@@ -182,7 +181,7 @@ impl<S: MailTables + ?Sized> MailSender<S> {
         }
         let contact = self.tables.read_contacts(&[member]).await?.remove(&member).unwrap_or_default();
         let is_wanted = contact.notify() != NotifyChoice::Never;
-        let language = MailLanguage::of(contact.language.as_deref());
+        let language = contact.language.as_deref().and_then(MailLanguage::of).unwrap_or_default();
         Ok(contact.email.filter(|_| is_wanted).map(|email| (email, language)))
     }
 

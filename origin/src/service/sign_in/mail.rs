@@ -6,11 +6,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use gailou_shared::page_language::ReaderLanguage;
-
 use crate::domain::email_address::EmailAddress;
 use crate::domain::sign_in::SignInLink;
 use crate::ports::mailer::Mail;
+use crate::service::mail_words::MailLanguage;
 use crate::service::sign_in::{EMAIL_PROVIDER, check_return_site, make_link};
 use crate::service::{ServiceError, ServiceResult};
 use crate::state::AppState;
@@ -29,7 +28,7 @@ pub struct MailedLink {
     /// The page of it that asks, and what it knows its request by: there a code is taken for the token.
     pub page: Option<String>,
     pub state: Option<String>,
-    pub language: ReaderLanguage,
+    pub language: MailLanguage,
 }
 
 /// Sends a link that signs in, in the background.
@@ -82,22 +81,8 @@ fn check_page(link: &MailedLink) -> ServiceResult<()> {
     Err(ServiceError::wrong_field("state", format!("must be 1 to {MAX_STATE_BYTES} letters, digits, - and _")))
 }
 
-fn mail(to: EmailAddress, site: &str, url: &str, language: ReaderLanguage) -> Mail {
-    let (subject, text) = match language {
-        ReaderLanguage::English => (
-            format!("Sign in to comment on {site}"),
-            format!(
-                "Open this address to sign in to the comments of {site}:\n\n{url}\n\n\
-                 It works once, within 15 minutes. If you have not asked for it, do nothing.\n"
-            ),
-        ),
-        ReaderLanguage::Chinese => (
-            format!("登录 {site} 的评论"),
-            format!(
-                "打开以下链接，登录 {site} 的评论：\n\n{url}\n\n\
-                 链接在 15 分钟内有效，只能使用一次。如果不是您本人操作，请忽略本邮件。\n"
-            ),
-        ),
-    };
+fn mail(to: EmailAddress, site: &str, url: &str, language: MailLanguage) -> Mail {
+    let words = language.words();
+    let (subject, text) = ((words.sign_in_title)(site), (words.sign_in)(site, url));
     Mail { id: hex::encode(rand::random::<[u8; 16]>()), to, subject, text, html: None, unsubscribe_url: None }
 }
