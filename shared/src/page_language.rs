@@ -50,6 +50,7 @@ impl ReaderLanguage {
 
 /// What `find` has for the best of the languages in `Accept-Language`: it gets a tag, such as `zh-TW`, and answers `None` for
 /// one that it does not know. Of two that are as good the first one counts.
+#[must_use]
 pub fn best_match<T>(accept_language: &str, find: impl Fn(&str) -> Option<T>) -> Option<T> {
     let mut best = (0, None);
     for range in accept_language.split(',') {

@@ -47,8 +47,8 @@ impl MailLanguage {
     pub fn of(tag: &str) -> Option<Self> {
         let mut parts = tag.split('-');
         let primary = parts.next().unwrap_or_default();
-        let is_traditional = || parts.any(|part| TRADITIONAL.iter().any(|each| part.eq_ignore_ascii_case(each)));
-        if primary.eq_ignore_ascii_case("zh") && is_traditional() {
+        let is_traditional = |part: &str| TRADITIONAL.iter().any(|each| part.eq_ignore_ascii_case(each));
+        if primary.eq_ignore_ascii_case("zh") && parts.any(is_traditional) {
             return Some(Self::TraditionalChinese);
         }
         // The former code of Hebrew, which some browsers send.
