@@ -125,5 +125,5 @@ async fn mails_are_in_the_language_of_the_browser_that_signed_in() {
     let page = press.header("accept-language", "zh-TW, en;q=0.8").send().await;
     assert!(page.text.contains("登录成功"), "{}", page.text);
     let SignedIn { member, .. } = SignedIn::of(&page);
-    assert_eq!(me(&bed.origin, &member).await.expect(200)["language"], "zh");
+    assert_eq!(me(&bed.origin, &member).await.expect(200)["language"], "zh-TW");
 }

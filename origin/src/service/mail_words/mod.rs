@@ -47,7 +47,7 @@ impl MailLanguage {
     pub fn of(tag: &str) -> Option<Self> {
         let mut parts = tag.split('-');
         let primary = parts.next().unwrap_or_default();
-        let is_traditional = |part: &str| TRADITIONAL.iter().any(|each| part.eq_ignore_ascii_case(each));
+        let is_traditional = |part: &str| TRADITIONAL_SUBTAGS.iter().any(|each| part.eq_ignore_ascii_case(each));
         if primary.eq_ignore_ascii_case("zh") && parts.any(is_traditional) {
             return Some(Self::TraditionalChinese);
         }
@@ -111,7 +111,7 @@ impl MailLanguage {
 }
 
 /// The parts of a tag that say that Chinese is written in traditional characters.
-const TRADITIONAL: [&str; 4] = ["Hant", "TW", "HK", "MO"];
+const TRADITIONAL_SUBTAGS: [&str; 4] = ["Hant", "TW", "HK", "MO"];
 
 /// The words of one language. Of two texts the first is the name of who wrote a comment, the second the title of what it is
 /// about.
@@ -232,8 +232,8 @@ mod tests {
             let (title, text) = ((words.sign_in_title)("SITE"), (words.sign_in)("SITE", "https://a.example/x"));
             assert!(title.contains("SITE") && text.contains("SITE"), "{language:?}: {title} {text}");
             assert!(text.contains("\n\nhttps://a.example/x\n\n") && text.contains("15"), "{language:?}: {text}");
-            all.extend([several, more, title, text, words.open.into(), words.unsubscribe.into()]);
+            all.extend([title, text, words.open.into(), words.unsubscribe.into()]);
         }
-        assert_eq!(all.len(), MailLanguage::ALL.len() * (reasons.len() + 6));
+        assert_eq!(all.len(), MailLanguage::ALL.len() * (reasons.len() + 4));
     }
 }
