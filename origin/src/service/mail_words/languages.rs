@@ -3,7 +3,7 @@
 
 use crate::service::mail_words::MailWords;
 
-pub(super) const ENGLISH: MailWords = MailWords {
+pub(super) const ENGLISH_WORDS: MailWords = MailWords {
     reply: |name, title| format!("{name} answered you on “{title}”"),
     mention: |name, title| format!("{name} mentioned you on “{title}”"),
     new: |name, title| format!("{name} commented on “{title}”"),
@@ -31,7 +31,7 @@ pub(super) const ENGLISH: MailWords = MailWords {
     },
 };
 
-pub(super) const SIMPLIFIED_CHINESE: MailWords = MailWords {
+pub(super) const SIMPLIFIED_CHINESE_WORDS: MailWords = MailWords {
     reply: |name, title| format!("{name} 在《{title}》中回复了你"),
     mention: |name, title| format!("{name} 在《{title}》中提到了你"),
     new: |name, title| format!("{name} 评论了《{title}》"),
@@ -51,7 +51,7 @@ pub(super) const SIMPLIFIED_CHINESE: MailWords = MailWords {
     },
 };
 
-pub(super) const TRADITIONAL_CHINESE: MailWords = MailWords {
+pub(super) const TRADITIONAL_CHINESE_WORDS: MailWords = MailWords {
     reply: |name, title| format!("{name} 在《{title}》中回覆了您"),
     mention: |name, title| format!("{name} 在《{title}》中提到了您"),
     new: |name, title| format!("{name} 在《{title}》中留言"),
@@ -71,7 +71,7 @@ pub(super) const TRADITIONAL_CHINESE: MailWords = MailWords {
     },
 };
 
-pub(super) const JAPANESE: MailWords = MailWords {
+pub(super) const JAPANESE_WORDS: MailWords = MailWords {
     reply: |name, title| format!("{name}さんが「{title}」で返信しました"),
     mention: |name, title| format!("{name}さんが「{title}」であなたをメンションしました"),
     new: |name, title| format!("{name}さんが「{title}」にコメントしました"),
@@ -99,7 +99,7 @@ pub(super) const JAPANESE: MailWords = MailWords {
     },
 };
 
-pub(super) const KOREAN: MailWords = MailWords {
+pub(super) const KOREAN_WORDS: MailWords = MailWords {
     reply: |name, title| format!("{name}님이 “{title}”에서 답글을 남겼습니다"),
     mention: |name, title| format!("{name}님이 “{title}”에서 나를 멘션했습니다"),
     new: |name, title| format!("{name}님이 “{title}”에 댓글을 남겼습니다"),
@@ -127,7 +127,7 @@ pub(super) const KOREAN: MailWords = MailWords {
     },
 };
 
-pub(super) const GERMAN: MailWords = MailWords {
+pub(super) const GERMAN_WORDS: MailWords = MailWords {
     reply: |name, title| format!("{name} hat dir zu „{title}“ geantwortet"),
     mention: |name, title| format!("{name} hat dich zu „{title}“ erwähnt"),
     new: |name, title| format!("{name} hat „{title}“ kommentiert"),
@@ -155,7 +155,7 @@ pub(super) const GERMAN: MailWords = MailWords {
     },
 };
 
-pub(super) const FRENCH: MailWords = MailWords {
+pub(super) const FRENCH_WORDS: MailWords = MailWords {
     reply: |name, title| format!("{name} vous a répondu sur « {title} »"),
     mention: |name, title| format!("{name} vous a mentionné sur « {title} »"),
     new: |name, title| format!("{name} a commenté « {title} »"),
@@ -183,7 +183,7 @@ pub(super) const FRENCH: MailWords = MailWords {
     },
 };
 
-pub(super) const SPANISH: MailWords = MailWords {
+pub(super) const SPANISH_WORDS: MailWords = MailWords {
     reply: |name, title| format!("{name} te ha respondido en «{title}»"),
     mention: |name, title| format!("{name} te ha mencionado en «{title}»"),
     new: |name, title| format!("{name} ha comentado «{title}»"),
@@ -211,7 +211,7 @@ pub(super) const SPANISH: MailWords = MailWords {
     },
 };
 
-pub(super) const PORTUGUESE: MailWords = MailWords {
+pub(super) const PORTUGUESE_WORDS: MailWords = MailWords {
     reply: |name, title| format!("{name} respondeu a você em “{title}”"),
     mention: |name, title| format!("{name} mencionou você em “{title}”"),
     new: |name, title| format!("{name} comentou em “{title}”"),
@@ -239,7 +239,7 @@ pub(super) const PORTUGUESE: MailWords = MailWords {
     },
 };
 
-pub(super) const RUSSIAN: MailWords = MailWords {
+pub(super) const RUSSIAN_WORDS: MailWords = MailWords {
     reply: |name, title| format!("{name}: ответ на ваш комментарий к «{title}»"),
     mention: |name, title| format!("{name}: вас упомянули в «{title}»"),
     new: |name, title| format!("{name}: новый комментарий к «{title}»"),
@@ -267,7 +267,7 @@ pub(super) const RUSSIAN: MailWords = MailWords {
     },
 };
 
-pub(super) const ARABIC: MailWords = MailWords {
+pub(super) const ARABIC_WORDS: MailWords = MailWords {
     reply: |name, title| format!("رد عليك \u{2068}{name}\u{2069} في «\u{2068}{title}\u{2069}»"),
     mention: |name, title| format!("أشار إليك \u{2068}{name}\u{2069} في «\u{2068}{title}\u{2069}»"),
     new: |name, title| format!("تعليق جديد من \u{2068}{name}\u{2069} على «\u{2068}{title}\u{2069}»"),
@@ -287,7 +287,7 @@ pub(super) const ARABIC: MailWords = MailWords {
     },
 };
 
-pub(super) const HEBREW: MailWords = MailWords {
+pub(super) const HEBREW_WORDS: MailWords = MailWords {
     reply: |name, title| format!("מענה לתגובה שלך מאת \u{2068}{name}\u{2069} ב־״\u{2068}{title}\u{2069}״"),
     mention: |name, title| format!("אזכור שלך מאת \u{2068}{name}\u{2069} ב־״\u{2068}{title}\u{2069}״"),
     new: |name, title| format!("תגובה חדשה מאת \u{2068}{name}\u{2069} ב־״\u{2068}{title}\u{2069}״"),

@@ -94,18 +94,18 @@ impl MailLanguage {
 
     pub(crate) const fn words(self) -> &'static MailWords {
         match self {
-            Self::English => &languages::ENGLISH,
-            Self::SimplifiedChinese => &languages::SIMPLIFIED_CHINESE,
-            Self::TraditionalChinese => &languages::TRADITIONAL_CHINESE,
-            Self::Japanese => &languages::JAPANESE,
-            Self::Korean => &languages::KOREAN,
-            Self::German => &languages::GERMAN,
-            Self::French => &languages::FRENCH,
-            Self::Spanish => &languages::SPANISH,
-            Self::Portuguese => &languages::PORTUGUESE,
-            Self::Russian => &languages::RUSSIAN,
-            Self::Arabic => &languages::ARABIC,
-            Self::Hebrew => &languages::HEBREW,
+            Self::English => &languages::ENGLISH_WORDS,
+            Self::SimplifiedChinese => &languages::SIMPLIFIED_CHINESE_WORDS,
+            Self::TraditionalChinese => &languages::TRADITIONAL_CHINESE_WORDS,
+            Self::Japanese => &languages::JAPANESE_WORDS,
+            Self::Korean => &languages::KOREAN_WORDS,
+            Self::German => &languages::GERMAN_WORDS,
+            Self::French => &languages::FRENCH_WORDS,
+            Self::Spanish => &languages::SPANISH_WORDS,
+            Self::Portuguese => &languages::PORTUGUESE_WORDS,
+            Self::Russian => &languages::RUSSIAN_WORDS,
+            Self::Arabic => &languages::ARABIC_WORDS,
+            Self::Hebrew => &languages::HEBREW_WORDS,
         }
     }
 }
