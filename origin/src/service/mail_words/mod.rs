@@ -168,6 +168,8 @@ impl MailWords {
 mod tests {
     use std::collections::BTreeSet;
 
+    use strum::VariantNames as _;
+
     use super::*;
 
     #[test]
@@ -206,15 +208,7 @@ mod tests {
 
     #[test]
     fn every_language_says_everything_in_words_of_its_own() {
-        let decisions = [
-            Decision::Approve,
-            Decision::Reject,
-            Decision::Hide,
-            Decision::Restore,
-            Decision::Delete,
-            Decision::Feature,
-            Decision::Unfeature,
-        ];
+        let decisions = Decision::VARIANTS.iter().map(|name| name.parse::<Decision>().unwrap());
         let reasons =
             [NotificationReason::Reply, NotificationReason::Mention, NotificationReason::New, NotificationReason::Held];
         let reasons: Vec<_> = reasons.into_iter().chain(decisions.map(NotificationReason::Decision)).collect();
