@@ -26,6 +26,7 @@ import {
   mainForm,
   newText,
   openForm,
+  usedPartsRun,
   withPage,
 } from './support/page.mjs';
 
@@ -91,6 +92,7 @@ const OPENED = {
     await page.locator('dialog.dialog').waitFor();
   },
   lightbox: async (page) => {
+    await usedPartsRun(page);
     await page.locator('.media a').first().click();
     await page.locator('.lightbox').waitFor();
   },
@@ -202,11 +204,7 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
           .locator('gailou-comments')
           .evaluate(({ shadowRoot }) => shadowRoot.activeElement?.closest('article')?.dataset.id);
       await comments(page).first().locator('.act.like').focus();
-      // The keys are loaded with the first focus.
-      await page.waitForFunction(() =>
-        performance.getEntriesByType('resource').some(({ name }) => /\/used-parts-/.test(name)),
-      );
-      await page.waitForTimeout(200);
+      await usedPartsRun(page);
       await page.keyboard.press('j');
       assert.equal(await focusedId(), ids[1]);
       await page.keyboard.press('j');

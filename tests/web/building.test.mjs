@@ -16,7 +16,14 @@ import {
 import { newContext } from './support/browser.mjs';
 import { BASE, PHONE, skipWithout } from './support/environment.mjs';
 import { replaceEventSource, sendEvent } from './support/event-source.mjs';
-import { assertAttribute, assertVisible, comments, isFocused, withPage } from './support/page.mjs';
+import {
+  assertAttribute,
+  assertVisible,
+  comments,
+  isFocused,
+  usedPartsRun,
+  withPage,
+} from './support/page.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
 
@@ -102,10 +109,7 @@ describe('buildings', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         );
       assert.deepEqual(await stops(), Array(14).fill(1));
       await top.locator('.act.like').focus();
-      await page.waitForFunction(() =>
-        performance.getEntriesByType('resource').some(({ name }) => /\/used-parts-/.test(name)),
-      );
-      await page.waitForTimeout(200);
+      await usedPartsRun(page);
       const gap = top.locator('.gap button');
       for (let presses = 0; presses < 20 && !(await isFocused(gap)); presses += 1) {
         await page.keyboard.press('ArrowLeft');

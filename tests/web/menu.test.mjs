@@ -26,6 +26,7 @@ import {
   openForm,
   postOnPage,
   sendForm,
+  usedPartsRun,
   withPage,
 } from './support/page.mjs';
 
@@ -79,9 +80,7 @@ describe('menu of a comment', needed, () => {
       const button = menuButton(comment);
       const before = await comment.boundingBox();
       await comment.locator('.act.like').focus();
-      await page.waitForFunction(() =>
-        performance.getEntriesByType('resource').some(({ name }) => /\/used-parts-/.test(name)),
-      );
+      await usedPartsRun(page);
       await until(
         async () => {
           await page.keyboard.press('ArrowLeft');

@@ -14,6 +14,7 @@ import {
   openForm,
   postOnPage,
   sendForm,
+  usedPartsRun,
   withPage,
 } from './support/page.mjs';
 
@@ -105,10 +106,7 @@ describe('pictures', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       assert.equal(await links.count(), 2);
       // What a reader uses is loaded when the pointer comes in.
       await comment.hover();
-      await page.waitForFunction(() =>
-        performance.getEntriesByType('resource').some(({ name }) => /\/used-parts-/.test(name)),
-      );
-      await page.waitForTimeout(200);
+      await usedPartsRun(page);
       assert.equal(await comment.getByRole('link', { name: 'A red pixel' }).count(), 1);
       assert.equal(await comment.getByRole('link', { name: 'Picture', exact: true }).count(), 1);
       await links.first().focus();

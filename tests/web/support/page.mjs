@@ -41,6 +41,10 @@ export async function withPage(subject, { lang, hash, query, prepare, ...options
 export const listIsLoaded = (page) =>
   page.locator('.list[aria-busy="false"]').waitFor({ state: 'attached' });
 
+/** What is loaded when the pointer or the focus comes to the comments listens: keys, folds, pictures. Its button stands there, hidden. */
+export const usedPartsRun = (page) =>
+  page.locator('gailou-comments .quote-selection').waitFor({ state: 'attached' });
+
 export const newText = (what) => `${what} ${randomUUID().slice(0, 8)}`;
 
 export const comments = (page) => page.locator('gailou-comments').getByRole('article');
