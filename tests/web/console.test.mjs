@@ -194,6 +194,26 @@ describe('console', {
       await page.getByRole('link', { name: /^Audit/ }).click();
       await page.getByRole('row').filter({ hasText: 'settings' }).first().waitFor();
     });
+    await withConsole({ token: ADMIN(), section: 'settings' }, async (page) => {
+      const patches = [];
+      // It would sign out the pages of other tests.
+      await page.route('**/v1/admin/settings', async (route) => {
+        if (route.request().method() !== 'PATCH') return route.fallback();
+        const patch = route.request().postDataJSON();
+        patches.push(patch);
+        const json = await admin('GET', '/v1/admin/settings');
+        json.settings.tokens = patch.tokens;
+        return route.fulfill({ json });
+      });
+      await page.getByText('All members have to sign in again').waitFor();
+      await page.getByRole('button', { name: 'Refuse tokens issued before now' }).click();
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText(/^Tokens from before .+ are refused\.$/).waitFor();
+      const [{ tokens }] = patches;
+      assert.ok(Math.abs(Date.now() - tokens.not_before) < 60_000, JSON.stringify(tokens));
+      await page.getByRole('button', { name: 'Accept' }).click();
+      await page.getByText('All members have to sign in again').waitFor();
+    });
     await withConsole({ section: 'settings' }, async (page) => {
       await page.getByText('Only admins change settings.').waitFor();
     });

@@ -12,10 +12,11 @@ use serde_json::{Map, Value};
 use crate::config::sources::refusal_reason;
 use crate::config::{
     AllowedOrigins, ChallengeRules, ConfigError, DegradeSettings, LimitSettings, NameSettings, RuleSettings,
+    TokenSettings,
 };
 
 /// The sections of a configuration that admins may change; with `sites`, which is `cors.origins` there.
-const ADJUSTABLE_SECTIONS: [&str; 5] = ["names", "rules", "challenge", "degrade", "limits"];
+const ADJUSTABLE_SECTIONS: [&str; 6] = ["names", "rules", "challenge", "degrade", "limits", "tokens"];
 
 /// The settings that admins change. Those of the configuration are in force where nothing is changed.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -28,6 +29,7 @@ pub struct AdjustableSettings {
     pub challenge: ChallengeRules,
     pub degrade: DegradeSettings,
     pub limits: LimitSettings,
+    pub tokens: TokenSettings,
 }
 
 impl AdjustableSettings {

@@ -31,6 +31,7 @@ mod sources;
 mod subject_types;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod trusted_proxies;
 mod values;
 mod webhooks;
@@ -70,6 +71,7 @@ use serde_json::{Map, Value};
 use settings::Settings;
 use sources::Sources;
 pub use subject_types::{HotWeightSettings, SubjectType};
+pub use tokens::TokenSettings;
 pub use trusted_proxies::TrustedProxies;
 pub use values::is_plain;
 pub use webhooks::WebhookSettings;
@@ -226,6 +228,7 @@ impl Config {
             media,
             mail,
             webhooks,
+            tokens,
             ..
         } = settings;
         let ChallengeSettings { guests, kind, altcha_max_number, turnstile } = challenge;
@@ -236,7 +239,7 @@ impl Config {
             trusted_proxies,
             public_url,
             demo,
-            adjustable: AdjustableSettings { sites: cors.origins, names, rules, challenge, degrade, limits },
+            adjustable: AdjustableSettings { sites: cors.origins, names, rules, challenge, degrade, limits, tokens },
             fixed: BTreeSet::new(),
             connections,
             retention,

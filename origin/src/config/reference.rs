@@ -15,7 +15,7 @@ use crate::config::{
     AccountSettings, AuthSettings, AvatarSettings, BlockedSettings, ChallengeSettings, ClassifierSettings,
     ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings, LimitSettings,
     MailSettings, MediaSettings, NameSettings, ProviderSettings, RetentionSettings, RuleSettings, SearchSettings,
-    SubjectType, TurnstileSettings, WebhookSettings,
+    SubjectType, TokenSettings, TurnstileSettings, WebhookSettings,
 };
 
 /// One setting.
@@ -37,6 +37,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<DegradeSettings>("degrade.", &defaults.degrade));
     entries.extend(section::<AuthSettings>("auth.", &defaults.auth));
     entries.extend(section::<ProviderSettings>("auth.providers[].", &ProviderSettings::default()));
+    entries.extend(section::<TokenSettings>("tokens.", &defaults.tokens));
     entries.extend(section::<NameSettings>("names.", &defaults.names));
     entries.extend(section::<RuleSettings>("rules.", &defaults.rules));
     entries.extend(section::<BlockedSettings>("rules.blocked.", &defaults.rules.blocked));

@@ -14,8 +14,8 @@ use crate::config::values::{parse, server_address, switch};
 use crate::config::{
     AccountSettings, AuthSettings, AvatarSettings, ChallengeSettings, ClassifierSettings, ClusterTuning,
     ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MailSettings, MediaSettings,
-    NameSettings, RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TrustedProxies, Urls,
-    WebhookSettings, cluster,
+    NameSettings, RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TokenSettings, TrustedProxies,
+    Urls, WebhookSettings, cluster,
 };
 
 /// All settings as they are written.
@@ -67,6 +67,8 @@ pub(super) struct Settings {
     pub(super) degrade: DegradeSettings,
     /// `auth`
     pub(super) auth: AuthSettings,
+    /// `tokens`
+    pub(super) tokens: TokenSettings,
     /// `names`
     pub(super) names: NameSettings,
     /// `rules`
@@ -115,6 +117,7 @@ impl Default for Settings {
             retention: RetentionSettings::default(),
             degrade: DegradeSettings::default(),
             auth: AuthSettings::default(),
+            tokens: TokenSettings::default(),
             names: NameSettings::default(),
             rules: RuleSettings::default(),
             challenge: ChallengeSettings::default(),

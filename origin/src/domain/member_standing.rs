@@ -10,6 +10,10 @@ use gailou_shared::wire::MemberCounts;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+/// How far ahead of the clock a time may be from which on tokens are accepted, in milliseconds: what clocks may differ
+/// by. Without a bound it would lock members out.
+pub const MAX_TOKENS_AHEAD_MS: u64 = 300_000;
+
 /// What is said of a member; nothing by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberStanding {
@@ -46,9 +50,14 @@ impl StandingRules {
 
     /// Whether a token is refused that was issued at this time (Unix seconds).
     pub fn refuses_token(&self, issued_at: Option<u64>) -> bool {
-        let Some(not_before) = self.tokens_not_before else { return false };
-        issued_at.is_none_or(|issued_at| issued_at.saturating_mul(1_000) < not_before)
+        self.tokens_not_before.is_some_and(|not_before| is_issued_before(issued_at, not_before))
     }
+}
+
+/// Whether a token that was issued at one time (Unix seconds) is older than another (Unix milliseconds); one that does not
+/// say when it was issued is.
+pub fn is_issued_before(issued_at: Option<u64>, not_before: u64) -> bool {
+    issued_at.is_none_or(|issued_at| issued_at.saturating_mul(1_000) < not_before)
 }
 
 /// The rules of a member as they were changed last.

@@ -8,8 +8,8 @@ use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Comment, ListPageInfo, ModeratedMember, ModeratedMemberPage};
 
 use crate::domain::member_standing::{
-    ChangedRules, KnownMember, MemberStanding, MemberSummary, StandingPatch, StandingPosition, member_slot, name_key,
-    name_position, position_key,
+    ChangedRules, KnownMember, MAX_TOKENS_AHEAD_MS, MemberStanding, MemberSummary, StandingPatch, StandingPosition,
+    member_slot, name_key, name_position, position_key,
 };
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::ports::accounts::Account;
@@ -20,9 +20,6 @@ use crate::state::AppState;
 
 /// Members of a list that are read at the same time.
 const READS_AT_ONCE: usize = 8;
-/// How far ahead of the clock a time may be from which on tokens are accepted, in milliseconds: what clocks may differ
-/// by. Without a bound it would lock a member out.
-const MAX_TOKENS_AHEAD_MS: u64 = 300_000;
 
 /// Which members are listed.
 #[derive(Debug)]

@@ -76,7 +76,7 @@ fn verify(app: &AppState, member: &Member, token: &str) -> ServiceResult<MemberI
         None => {}
     }
     let revoked = || wrong("is too old; older tokens of this guest are refused".into());
-    let verified = app.standings.apply(verified).ok_or_else(revoked)?;
+    let verified = app.accept_token(verified).ok_or_else(revoked)?;
     // A merge is no way around it.
     check_not_muted(app, &verified)?;
     Ok(guest)

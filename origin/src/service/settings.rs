@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::config::ConfigError;
 use crate::domain::audit::AuditEntry;
+use crate::domain::member_standing::MAX_TOKENS_AHEAD_MS;
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::StoredSettingChanges;
 use crate::service::{ServiceError, ServiceResult, audit_log};
@@ -48,7 +49,10 @@ pub async fn change(
     if let Some(name) = app.config.fixed.iter().find(|name| is_in(&patch, name)).cloned() {
         return Err(ServiceError::wrong_field(name, "is fixed by the configuration of the server"));
     }
-    app.config.adjusted(&patch).map_err(|error| wrong_setting(&error))?;
+    let wanted = app.config.adjusted(&patch).map_err(|error| wrong_setting(&error))?;
+    if wanted.tokens.not_before.is_some_and(|time| time > app.now() + MAX_TOKENS_AHEAD_MS) {
+        return Err(ServiceError::wrong_field("tokens.not_before", "must not be later than now"));
+    }
     for _ in 0..MAX_TRIES {
         let stored = app.tables.read_setting_changes().await?;
         if expected.is_some_and(|expected| expected != stored.version) {

@@ -30,6 +30,7 @@ use gailou_shared::cursor::CursorKey;
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::member_keys::MemberKeys;
 use gailou_shared::path::{Mode, Threading};
+use gailou_shared::token::{Member, VerifiedToken};
 use gailou_shared::wire::SubjectState;
 use gailou_shared::word_filter::Dictionary;
 use metrics::{describe_counter, describe_gauge, gauge};
@@ -40,6 +41,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::altcha::AltchaKey;
 use crate::domain::id_generator::IdGenerator;
+use crate::domain::member_standing::is_issued_before;
 use crate::domain::row::{StoredDictionary, StoredSettingChanges};
 use crate::domain::unsubscribe::UnsubscribeKey;
 use crate::ports::classifier::Classifier;
@@ -284,6 +286,14 @@ impl AppState {
         *self.current_settings.write() = Arc::new(current);
         self.tables.copy_setting_changes(stored).await;
         Ok(())
+    }
+
+    /// The member of a token, with the level and the role that count here; `None` for a token that is refused because it is
+    /// too old.
+    pub fn accept_token(&self, token: VerifiedToken) -> Option<Member> {
+        let not_before = self.settings().values.tokens.not_before;
+        let is_refused = not_before.is_some_and(|time| is_issued_before(token.issued_at, time));
+        if is_refused { None } else { self.standings.apply(token) }
     }
 
     /// Whether a page of this web origin may write on subjects of this type.

@@ -2858,6 +2858,10 @@ export interface components {
             } | null;
             /** @description Sites that may write, unless the subject type says otherwise. */
             sites?: string[] | null;
+            /** @description `tokens.*` */
+            tokens?: {
+                [key: string]: unknown;
+            } | null;
         };
         /** @description What a page exchanges for a session of its own. */
         SignInCode: {

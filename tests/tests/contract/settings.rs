@@ -1,7 +1,11 @@
 //! Settings that admins change while the program runs.
 
-use gailou_tests::{ApiResponse, TestOrigin, admin, ann, comments_path, moderator, poll_until};
+use gailou_shared::id::MemberId;
+use gailou_shared::token::{Member, Role};
+use gailou_tests::{ApiResponse, TestMember, TestOrigin, admin, ann, comments_path, moderator, poll_until, token_key};
 use serde_json::{Value, json};
+
+use crate::sign_in::{MailBed, refresh};
 
 const SUBJECT: &str = "article/settings";
 
@@ -57,6 +61,38 @@ async fn admins_change_settings_by_versions() {
     assert_eq!(first["before"], json!({"rules.report_threshold": 3, "degrade.no_preview": false}));
     assert_eq!(first["after"], json!({"rules.report_threshold": 1, "degrade.no_preview": true}));
     assert_eq!((&second["before"], &second["after"]), (&first["after"], &first["before"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_of_all_members_are_ended() {
+    let bed = MailBed::start().await;
+    let origin = &bed.origin;
+    let reader = bed.sign_in("reader@example.com").await;
+    let now = origin.app.now() / 1_000;
+    let issued = |at: u64, id: u64, role: Role| {
+        let member =
+            Member { id: MemberId::new(id).unwrap(), name: format!("Member {id}"), avatar: None, level: 0, role };
+        let token = token_key().sign(&member, "gailou", at..now + 3_600).unwrap();
+        TestMember { id: id.to_string(), name: member.name, token }
+    };
+    let reads = async |by: &TestMember| origin.request("GET /v1/me/overlay").by(by).send().await.status;
+    let guest = origin.register_guest("Gwen").await;
+    let (before, after) = (issued(now - 10, 7, Role::Member), issued(now + 1, 7, Role::Member));
+    let administrator = issued(now + 1, 8, Role::Admin);
+    assert_eq!((reads(&guest).await, reads(&before).await), (200, 200));
+    let change = async |value: Value| {
+        let request = origin.request("PATCH /v1/admin/settings").by(&administrator);
+        request.json(&json!({"tokens": {"not_before": value}})).send().await
+    };
+    let late = change(json!((now + 3_600) * 1_000)).await.expect(400);
+    assert_eq!(late["errors"][0]["field"], "tokens.not_before");
+    // The guest's token is of this second, or of the one before.
+    change(json!((now + 1) * 1_000)).await.expect(200);
+    assert_eq!((reads(&guest).await, reads(&before).await, reads(&after).await), (401, 401, 200));
+    assert_eq!((reads(&reader.member).await, refresh(origin, &reader.refresh).await.status), (401, 401));
+    assert_eq!(origin.try_post(&before, SUBJECT, &json!({"content": "x"})).await.expect(401)["code"], "token_invalid");
+    change(Value::Null).await.expect(200);
+    assert_eq!((reads(&guest).await, reads(&before).await), (200, 200));
 }
 
 #[tokio::test(flavor = "multi_thread")]

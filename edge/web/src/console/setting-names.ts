@@ -10,6 +10,7 @@ const SECTION_NAMES: Names = {
   challenge: ['Challenge for guests', '游客验证'],
   names: ['Names', '名字'],
   limits: ['Limits', '频率限制'],
+  tokens: ['Signing everybody out', '让所有人退出登录'],
   degrade: ['Left out to spare the databases', '降级开关'],
 };
 
@@ -29,6 +30,7 @@ const SETTING_NAMES: Names = {
   'challenge.guests': ['Guests who answer one', '哪些游客需要验证'],
   'challenge.kind': ['Kind', '验证方式'],
   'challenge.altcha_max_number': ['Most hashes of a proof of work', '工作量证明的最大哈希次数'],
+  'tokens.not_before': ['Tokens from before are refused', '此前的令牌失效'],
   'degrade.hot_as_new': ['Newest instead of hot', '热门按最新显示'],
   'degrade.no_overlay': ['No reactions of the reader', '不显示读者自己的反应'],
   'degrade.no_preview': ['No previews', '关闭预览'],

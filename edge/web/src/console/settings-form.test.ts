@@ -12,6 +12,7 @@ const SETTINGS = {
     blocked: { names: [] },
   },
   limits: { enabled: true, posts_per_minute_member: 5 },
+  tokens: { not_before: null },
 };
 
 test('each setting is a field of its kind', () => {
@@ -24,6 +25,7 @@ test('each setting is a field of its kind', () => {
     'rules.blocked.names list',
     'limits.enabled switch',
     'limits.posts_per_minute_member number',
+    'tokens.not_before time',
   ]);
 });
 

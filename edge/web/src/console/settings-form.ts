@@ -4,6 +4,8 @@ import type { SettingSection, SettingValue } from './wire.ts';
 
 /** Of settings that may be absent the answer has no type. */
 const NUMBERS_THAT_MAY_BE_ABSENT = ['rules.max_links', 'rules.close_after_days'];
+/** In Unix milliseconds, or null. */
+const TIMES = ['tokens.not_before'];
 const CHOICES: Record<string, string[]> = {
   'rules.guests': ['allowed', 'held', 'off'],
   'rules.classified': ['none', 'guests', 'everyone'],
@@ -12,7 +14,7 @@ const CHOICES: Record<string, string[]> = {
   'challenge.kind': ['altcha', 'turnstile'],
 };
 
-export type SettingKind = 'switch' | 'number' | 'choice' | 'list';
+export type SettingKind = 'switch' | 'number' | 'choice' | 'list' | 'time';
 
 export interface SettingField {
   /** Dotted: `rules.guests`. */
@@ -37,6 +39,7 @@ function isSection(value: SettingValue | SettingSection | undefined): value is S
 
 function kindOf(name: string, value: SettingValue): SettingKind {
   if (CHOICES[name]) return 'choice';
+  if (TIMES.includes(name)) return 'time';
   if (typeof value === 'boolean') return 'switch';
   if (Array.isArray(value)) return 'list';
   return typeof value === 'number' || NUMBERS_THAT_MAY_BE_ABSENT.includes(name) ? 'number' : 'list';

@@ -7,6 +7,7 @@ import { isConflict, Problem, useConsole } from './parts.tsx';
 import { listHref } from './route.ts';
 import { inOrder, sectionName, settingName } from './setting-names.ts';
 import { fieldsOf, patchOf, type SettingField, typedList, typedNumber } from './settings-form.ts';
+import { timeFormat } from './text.ts';
 import type { AdminSettings, SettingValue } from './wire.ts';
 
 export function Settings() {
@@ -122,7 +123,7 @@ function Input({
   onChange,
   noteId,
 }: FieldProps & { noteId: string }) {
-  const { text } = useConsole();
+  const { text, language } = useConsole();
   const common = {
     id: `setting-${name}`,
     disabled: isFixed,
@@ -151,6 +152,26 @@ function Input({
           value={typeof value === 'number' ? String(value) : ''}
           onInput={(event) => onChange(typedNumber(event.currentTarget.value))}
         />
+      );
+    case 'time':
+      return (
+        <>
+          <output id={common.id} aria-describedby={noteId}>
+            {typeof value === 'number'
+              ? text.tokensRefused(timeFormat(language).format(value))
+              : text.everyToken}
+          </output>
+          <p class="buttons">
+            <button type="button" disabled={isFixed} onClick={() => onChange(Date.now())}>
+              {text.refuseTokens}
+            </button>
+            {value !== null && (
+              <button type="button" disabled={isFixed} onClick={() => onChange(null)}>
+                {text.acceptTokens}
+              </button>
+            )}
+          </p>
+        </>
       );
     case 'choice':
       return (

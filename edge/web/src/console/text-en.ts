@@ -290,6 +290,7 @@ export const en = {
   tokens: 'Tokens',
   tokensText: 'Who is signed in with an older token has to sign in again.',
   tokensRefused: (time: string) => `Tokens from before ${time} are refused.`,
+  everyToken: 'All members have to sign in again, you too, and guests begin anew.',
   refuseTokens: 'Refuse tokens issued before now',
   acceptTokens: 'Accept them again',
   tokensAreRefused: (name: string) => `Older tokens are refused: ${name}`,

@@ -284,6 +284,7 @@ export const zh: ConsoleText = {
   tokens: '令牌',
   tokensText: '持旧令牌登录的人需要重新登录。',
   tokensRefused: (time) => `${time} 之前的令牌已失效。`,
+  everyToken: '所有成员（包括您自己）需要重新登录，游客将重新开始。',
   refuseTokens: '使现在之前签发的令牌失效',
   acceptTokens: '重新接受',
   tokensAreRefused: (name) => `旧令牌已失效：${name}`,

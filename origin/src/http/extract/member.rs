@@ -49,8 +49,8 @@ pub(in crate::http) fn verified_member(app: &AppState, token: &str) -> Result<Me
     if let Some(email) = &verified.email {
         app.claimed_addresses.record(&app.tables, verified.member.id, email);
     }
-    let member = app.standings.apply(verified);
-    member.ok_or_else(|| Refusal::new(Code::TokenInvalid, "older tokens of this member are refused; sign in again"))
+    let member = app.accept_token(verified);
+    member.ok_or_else(|| Refusal::new(Code::TokenInvalid, "older tokens are refused; sign in again"))
 }
 
 /// A member that is a moderator or an admin, else also `403 forbidden` or `403 muted`; the decision is counted.

@@ -216,6 +216,8 @@ pub(in crate::http) struct SettingsPatch {
     degrade: Option<serde_json::Map<String, serde_json::Value>>,
     /// `limits.*`
     limits: Option<serde_json::Map<String, serde_json::Value>>,
+    /// `tokens.*`
+    tokens: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 /// A webhook to be.

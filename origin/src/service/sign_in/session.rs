@@ -1,7 +1,7 @@
 //! Browsers and apps that are signed in.
 //!
 //! Promise: a code works once, for a page of its site; a refresh token works once; one that is presented again ends
-//! its family, and so do an erasure and `tokens_not_before`.
+//! its family, and so do an erasure, and a time before which tokens are refused.
 
 use gailou_shared::token::Member;
 
@@ -95,7 +95,7 @@ pub async fn refresh(app: &AppState, text: &str) -> ServiceResult<Session> {
     let (used, new) = (key.token_digest(&presented), key.token_digest(&next));
     let rotated = app.tables.rotate_family(account, family, &used, &new, app.now()).await?;
     let rotated = rotated.ok_or(ServiceError::SignInAgain)?;
-    let not_before = app.standings.rules_of(account).tokens_not_before;
+    let not_before = app.standings.rules_of(account).tokens_not_before.max(app.settings().values.tokens.not_before);
     if not_before.is_some_and(|not_before| rotated.created_at < not_before) {
         app.tables.end_family(account, family).await?;
         return Err(ServiceError::SignInAgain);
