@@ -94,6 +94,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/admin/comments", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/comments/{id}", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/comments/{id}/decision", post(checked(RouteRule::MEMBER_JSON)))
+        .route("/v1/admin/comments/{id}/block-network", post(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/comments/{id}/history", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/comments/{id}/reports", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/decisions", post(checked(RouteRule::MEMBER_JSON)))

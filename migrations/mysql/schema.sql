@@ -52,6 +52,14 @@ CREATE TABLE IF NOT EXISTS audit_{n} (
     KEY audit_comment (comment_id)
 ) ENGINE = InnoDB;
 
+CREATE TABLE IF NOT EXISTS author_network_{n} (
+    slot SMALLINT NOT NULL DEFAULT ((comment_id >> 12) & 1023),
+    comment_id BIGINT NOT NULL,
+    digest BINARY(16) NOT NULL,
+    PRIMARY KEY (slot, comment_id),
+    KEY author_network_age (comment_id)
+) ENGINE = InnoDB;
+
 CREATE TABLE IF NOT EXISTS checkpoint (
     topic TINYINT NOT NULL,
     part INT NOT NULL,

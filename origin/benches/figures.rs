@@ -132,6 +132,7 @@ async fn write_roots(app: &Arc<AppState>, subject: &SubjectKey, count: u64, like
             reasons: vec![],
             idempotency: None,
             imported: None,
+            network: None,
         };
         let app = app.clone();
         waiting.spawn(async move {

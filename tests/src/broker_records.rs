@@ -46,6 +46,7 @@ pub fn encoded_publication(subject: &SubjectKey, id: CommentId, author: u64, tex
         reasons: vec![],
         idempotency: None,
         imported: None,
+        network: None,
     };
     operation::encode(&LoggedOperation::new(id.created_ms(), Operation::Publish(Box::new(row))))
         .expect("the operation is encoded")

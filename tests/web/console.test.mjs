@@ -88,7 +88,7 @@ describe('console', {
       await entry(page, held.text).getByText('word: console').waitFor();
       await page.getByRole('link', { name: /^Reports/ }).click();
       await openEntry(page, text);
-      await page.locator('article summary').click();
+      await page.locator('article summary').filter({ hasText: 'Reports' }).click();
       await page.getByText('look here').first().waitFor();
     });
   });
@@ -142,6 +142,24 @@ describe('console', {
       await page.getByText('That did not work:').waitFor();
       await page.locator('.now').filter({ hasText: text }).waitFor();
       assert.equal(await page.locator('.offer').count(), 0);
+    });
+  });
+
+  test('network of a comment is blocked without its address', async () => {
+    await holdWord();
+    const { text } = await heldComment(newSubject(), 'from somewhere');
+    await withConsole({}, async (page) => {
+      await openEntry(page, text);
+      await page.getByText('Network', { exact: true }).click();
+      try {
+        await page.getByRole('button', { name: 'Block its network' }).click();
+        await page.getByText(/^Blocked until .+\.$/).waitFor();
+        const answer = await tryPostComment(newSubject(), 'more', memberToken('911', 'Wilma'));
+        assert.equal(answer.status, 403, answer.text);
+      } finally {
+        const blocked = { hashed_networks: null };
+        await admin('PATCH', '/v1/admin/settings', { rules: { blocked } });
+      }
     });
   });
 
@@ -348,6 +366,7 @@ describe('console', {
       assert.equal(await entry(page, text).count(), 1, 'it was not rejected');
       await page.keyboard.press('/');
       await page.waitForURL(/#\/(members|comments)$/);
+      await page.locator('main input[type="search"]').waitFor();
       await page.keyboard.press('/');
       const focused = page.evaluate(() => document.activeElement?.getAttribute('type'));
       assert.equal(await focused, 'search');

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { call, guestToken, listWithRoots, newSubject, postComment } from './support/api.mjs';
-import { newContext } from './support/browser.mjs';
+import { interceptFromStart, newContext } from './support/browser.mjs';
 import { BASE, skipWithout } from './support/environment.mjs';
 import {
   hasStream,
@@ -119,9 +119,13 @@ describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
 
   test('edit is fetched again while a cache has the old text', async () => {
     const { subject, token, comment } = await subjectWithComment('Before');
-    await withLivePage(subject, {}, async (page) => {
+    const path = `/v1/comments/${comment.id}`;
+    const prepare = async (context) => {
+      await interceptFromStart(context, `**${path}`);
+      await replaceEventSource(context);
+    };
+    await withLivePage(subject, { prepare }, async (page) => {
       await assertVisible(commentWith(page, 'Before'), 'the text');
-      const path = `/v1/comments/${comment.id}`;
       const { data: old } = await call('GET', path);
       await call('PATCH', path, { body: { content: 'After' }, token });
       let requests = 0;

@@ -38,6 +38,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::altcha::AltchaKey;
 use crate::domain::id_generator::{IdGenerator, NodeLease};
+use crate::domain::network_digest::NetworkKey;
 use crate::domain::row::WeightsByType;
 use crate::domain::unsubscribe::UnsubscribeKey;
 use crate::http::LocalRenderer;
@@ -184,6 +185,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         refused_sites: RefusedSites::default(),
         guest_activity: GuestActivity::default(),
         altcha_key: AltchaKey::new(&cursor_secret),
+        network_key: NetworkKey::new(&cursor_secret),
         unsubscribe_key: UnsubscribeKey::new(&cursor_secret),
         turnstile: turnstile(&config),
         classifier: classifier(&config),

@@ -3,8 +3,8 @@
 use documented::DocumentedFields;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::config::Networks;
 use crate::config::values::{optional_within, parse, switch, within};
+use crate::config::{HashedNetworks, Networks};
 
 const MAX_REPORT_THRESHOLD: u64 = 1_000_000;
 const MAX_LINKS: u64 = 1_000;
@@ -108,6 +108,10 @@ pub struct BlockedSettings {
     /// made; at most 1,000. An IPv6 network is a /64 or wider. A list in the file, separated by commas in the variable.
     #[serde(deserialize_with = "networks")]
     pub networks: Networks,
+    /// The same without addresses: what a moderator blocks by a comment, each with the last day of it, such as
+    /// `9f86d081884c7d659a2feaa0c55ad015 2026-12-27`; at most 1,000. A list in the file, separated by commas in the
+    /// variable.
+    pub hashed_networks: HashedNetworks,
 }
 
 fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {

@@ -66,6 +66,7 @@ impl NewCommentRow {
         self.mentions.clear();
         self.media.clear();
         self.reasons.clear();
+        self.network = None;
     }
 
     /// Whether its author was erased before it was stored. No comment is posted as a deleted one.

@@ -28,6 +28,7 @@ pub mod media;
 pub mod member_contact;
 pub mod member_standing;
 pub mod name_digest;
+pub mod network_digest;
 pub mod notification;
 pub mod operation;
 pub mod passkey;

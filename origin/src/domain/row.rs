@@ -11,6 +11,7 @@ use gailou_shared::wire::{Author, CommentFlag, CommentState, MemberRef, ReviewRe
 use gailou_shared::word_filter::Term;
 
 use crate::domain::media::MediaRef;
+use crate::domain::network_digest::NetworkDigest;
 
 /// A subject's row.
 #[derive(Debug, Clone)]
@@ -174,6 +175,8 @@ pub struct NewCommentRow {
     /// Of a `POST` that must not be applied twice.
     pub idempotency: Option<IdempotencyKey>,
     pub imported: Option<ImportedFrom>,
+    /// Of the network that it was posted from.
+    pub network: Option<NetworkDigest>,
 }
 
 /// The texts of a comment that readers do not see.

@@ -125,6 +125,7 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(admin::rejected::drop_rejected))
         .routes(routes!(admin::search::search_comments))
         .routes(routes!(admin::comments::read_comment))
+        .routes(routes!(admin::comments::block_network))
         .routes(routes!(admin::comments::decide))
         .routes(routes!(admin::comments::decide_all))
         .routes(routes!(admin::comments::list_history))

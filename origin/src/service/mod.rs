@@ -5,6 +5,7 @@
 
 mod account;
 mod answer_rows;
+pub mod block_network;
 pub mod bulk_changes;
 mod error;
 

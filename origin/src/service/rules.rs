@@ -43,7 +43,12 @@ pub(super) fn check_not_blocked(app: &AppState, author: &Member, network: Option
 /// [`ServiceError::Forbidden`].
 pub(super) fn check_network(app: &AppState, network: Option<IpAddr>) -> ServiceResult<()> {
     let settings = app.settings();
-    let is_blocked = network.is_some_and(|network| settings.values.rules.blocked.networks.contain(network));
+    let blocked = &settings.values.rules.blocked;
+    let is_hashed = |network| {
+        let hashed = &blocked.hashed_networks;
+        !hashed.is_empty() && hashed.contain(app.network_key.digest(network), app.now())
+    };
+    let is_blocked = network.is_some_and(|network| blocked.networks.contain(network) || is_hashed(network));
     if is_blocked { Err(ServiceError::Forbidden("this network is blocked here")) } else { Ok(()) }
 }
 

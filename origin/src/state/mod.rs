@@ -42,6 +42,7 @@ use crate::config::Config;
 use crate::domain::altcha::AltchaKey;
 use crate::domain::id_generator::IdGenerator;
 use crate::domain::member_standing::is_issued_before;
+use crate::domain::network_digest::NetworkKey;
 use crate::domain::row::{StoredDictionary, StoredSettingChanges};
 use crate::domain::unsubscribe::UnsubscribeKey;
 use crate::ports::classifier::Classifier;
@@ -159,6 +160,8 @@ pub struct AppState {
     pub guest_activity: GuestActivity,
     /// Signs the challenges of guests.
     pub altcha_key: AltchaKey,
+    /// Hashes the networks that comments are posted from.
+    pub network_key: NetworkKey,
     /// Signs the addresses that end mails.
     pub unsubscribe_key: UnsubscribeKey,
     /// Verifies the tokens of the configured widget.

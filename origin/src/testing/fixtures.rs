@@ -47,6 +47,7 @@ pub(crate) fn new_row(subject: &SubjectKey, id: CommentId) -> NewCommentRow {
         reasons: vec![],
         idempotency: None,
         imported: None,
+        network: None,
     }
 }
 

@@ -167,6 +167,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/comments/{id}/block-network": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Block the network of a comment.
+         * @description Only moderators may. For 30 days nothing is posted from it, and no guest is made; its address is shown to none. 404 where
+         *     it is not known: of comments that are older than 30 days, imported, a moderator's or erased. It is in
+         *     `rules.blocked.hashed_networks` of the settings, where an admin ends it.
+         */
+        post: operations["block_network"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/comments/{id}/decision": {
         parameters: {
             query?: never;
@@ -2397,6 +2419,14 @@ export interface components {
             /** @description The place of the page in the list. */
             page: components["schemas"]["ListPageInfo"];
         };
+        /** @description A network that is blocked. */
+        NetworkBlock: {
+            /**
+             * Format: int64
+             * @description When the block ends, in Unix milliseconds.
+             */
+            until: number;
+        };
         /** @description A comment to publish. */
         NewComment: {
             /**
@@ -3851,6 +3881,41 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    block_network: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The comment.
+                 * @example 3159632956621393920
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Until when it is blocked. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkBlock"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

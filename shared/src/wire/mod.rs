@@ -33,8 +33,8 @@ pub use moderated_subjects::{ModeratedSubject, ModeratedSubjectPage};
 pub use moderation::{
     ActivityPoint, ActivitySeries, AdminSettings, AuditPage, AuditRecord, AuditTarget, AuditTargetKind,
     DecisionOutcome, DecisionOutcomes, DictionaryPage, DictionaryVersion, FormerText, FormerTextPage, LeasedComments,
-    ListPageInfo, QueueEntry, QueuePage, RefusedText, RefusedTextKind, RefusedTextPage, Report, ReportPage,
-    ReportReason, ReviewKind, ReviewReason, ReviewReasonKind, TermMatch, TermMatches,
+    ListPageInfo, NetworkBlock, QueueEntry, QueuePage, RefusedText, RefusedTextKind, RefusedTextPage, Report,
+    ReportPage, ReportReason, ReviewKind, ReviewReason, ReviewReasonKind, TermMatch, TermMatches,
 };
 pub use notifications::{Notification, NotificationKind, NotificationPage};
 pub use problem::{Code, FieldError, Problem};

@@ -296,6 +296,14 @@ pub struct ReportPage {
     pub page: ListPageInfo,
 }
 
+/// A network that is blocked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NetworkBlock {
+    /// When the block ends, in Unix milliseconds.
+    pub until: u64,
+}
+
 /// What became of several decisions, in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -133,6 +133,7 @@ fn row(subject: &SubjectKey, n: u64) -> NewCommentRow {
         reasons: vec![],
         idempotency: None,
         imported: None,
+        network: None,
     }
 }
 

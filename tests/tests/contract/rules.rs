@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use gailou_tests::{TestMember, TestOrigin, ann, id, moderator};
+use gailou::domain::operation::Operation;
+use gailou_tests::{TestMember, TestOrigin, admin, ann, bob, id, moderator, poll_until};
 use serde_json::{Value, json};
 
 const SUBJECT: &str = "article/rules";
@@ -110,4 +111,43 @@ async fn blocked_names_and_networks_post_nothing() {
     assert_eq!(post(&origin, &moderator(), "hello").await.0, 201);
     let page = origin.page(&gailou_tests::comments_path(SUBJECT)).await;
     assert_eq!(page["data"].as_array().unwrap().len(), 2, "everybody may read");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn network_of_a_comment_is_blocked_without_its_address() {
+    let origin = start(&json!({})).await;
+    let comment = origin.post(&ann(), SUBJECT, "buy").await;
+    let erased = origin.post(&bob(), SUBJECT, "gone soon").await;
+    let own = origin.post(&moderator(), SUBJECT, "a moderator's").await;
+    origin.request("DELETE /v1/me").by(&bob()).send().await.expect(204);
+    origin.wait_until_persisted().await;
+    let block = async |by: &TestMember, comment: &Value| {
+        let call = format!("POST /v1/admin/comments/{}/block-network", comment["id"].as_str().unwrap());
+        origin.request(&call).by(by).send().await
+    };
+    assert_eq!(block(&ann(), &comment).await.expect(403)["code"], "forbidden");
+    assert_eq!(block(&moderator(), &own).await.expect(404)["code"], "not_found");
+    poll_until(async || block(&moderator(), &erased).await.status, |status| *status == 404).await;
+    change(&origin, &json!({"blocked": {"hashed_networks": null}})).await;
+
+    let days = |until: &Value| (until["until"].as_u64().unwrap() - origin.app.now()) / 86_400_000;
+    assert_eq!(days(&block(&moderator(), &comment).await.expect(200)), 30);
+    assert_eq!(days(&block(&moderator(), &comment).await.expect(200)), 30);
+    assert_eq!(post(&origin, &ann(), "buy more").await.0, 403);
+    assert_eq!(origin.request("POST /v1/guests").json(&json!({"name": "g"})).send().await.status, 403);
+    assert_eq!(post(&origin, &moderator(), "hello").await.0, 201);
+    let settings = origin.request("GET /v1/admin/settings").by(&admin()).send().await.expect(200);
+    let hashed = settings["settings"]["rules"]["blocked"]["hashed_networks"].as_array().unwrap().clone();
+    let [only] = &*hashed else { panic!("one network: {hashed:?}") };
+    assert!(only.as_str().is_some_and(|text| text.len() == 43 && !text.contains("127")), "{only}");
+    let log = origin.request("GET /v1/admin/audit?action=settings").by(&moderator()).send().await.expect(200);
+    assert_eq!(log["data"][0]["after"]["rules.blocked.hashed_networks"], json!([only]));
+    change(&origin, &json!({"blocked": {"hashed_networks": []}})).await;
+    assert_eq!(post(&origin, &ann(), "sorry").await.0, 201);
+
+    let id = comment["id"].as_str().unwrap().parse().unwrap();
+    assert!(origin.app.tables.read_author_network(id).await.unwrap().is_some());
+    origin.advance(Duration::from_secs(30 * 86_400 + 60));
+    origin.app.journal.append(Operation::DeleteExpired).await.unwrap();
+    assert_eq!(origin.app.tables.read_author_network(id).await.unwrap(), None);
 }

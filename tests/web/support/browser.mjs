@@ -28,3 +28,10 @@ after(async () => (await launched)?.close());
 export async function newContext(options = {}) {
   return (await launch()).newContext({ locale: 'en-US', ...options });
 }
+
+/**
+ * Makes the pages of a context ask Playwright about requests to these addresses from the start. Otherwise a request that a page
+ * sends at once after its first `route` may pass it.
+ */
+export const interceptFromStart = (context, addresses) =>
+  context.route(addresses, (route) => route.fallback());

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { call, memberToken, tryPostComment } from './api.mjs';
-import { newContext } from './browser.mjs';
+import { interceptFromStart, newContext } from './browser.mjs';
 import { BASE, DESKTOP, WAIT_MS } from './environment.mjs';
 import { newText } from './page.mjs';
 
@@ -64,6 +64,7 @@ export async function withConsole(
 ) {
   const context = await newContext({ viewport: DESKTOP, ...options });
   try {
+    await interceptFromStart(context, '**/v1/admin/**');
     const page = await context.newPage();
     page.setDefaultTimeout(WAIT_MS);
     const problems = [];

@@ -135,6 +135,13 @@ export class ConsoleClient {
     return this.#send('GET', `/v1/admin/comments/${encodeURIComponent(id)}`);
   }
 
+  /** Blocks where a comment was posted from; when that ends, in Unix milliseconds. */
+  async blockNetwork(id: string): Promise<number> {
+    const path = `/v1/admin/comments/${encodeURIComponent(id)}/block-network`;
+    const { until }: { until: number } = await this.#send('POST', path);
+    return until;
+  }
+
   /** Pins a comment to its subject, or removes the pin. */
   pin(id: string, isPinned: boolean): Promise<Comment> {
     return this.#send(isPinned ? 'PUT' : 'DELETE', `/v1/comments/${id}/pin`);

@@ -1,13 +1,14 @@
 /** What moderators read of a comment beside its text. */
 
 import { useRef, useState } from 'preact/hooks';
+import { ApiProblem } from '../api/problem.ts';
 import type { Comment } from '../api/wire.ts';
 import { Problem, useConsole, useNow } from './parts.tsx';
 import { memberHref } from './route.ts';
-import { ago } from './text.ts';
+import { ago, timeFormat } from './text.ts';
 import type { FormerText, Report } from './wire.ts';
 
-/** Reports and earlier texts, loaded when they are opened. */
+/** Reports and earlier texts, loaded when they are opened; where it was posted from can be blocked. */
 export function CommentDetails({ comment, hasReports }: { comment: Comment; hasReports: boolean }) {
   const { client, text } = useConsole();
   const now = useNow();
@@ -46,7 +47,35 @@ export function CommentDetails({ comment, hasReports }: { comment: Comment; hasR
           </ol>
         </details>
       )}
+      {!comment.author?.role && <Network id={comment.id} />}
     </>
+  );
+}
+
+function Network({ id }: { id: string }) {
+  const { client, text, language } = useConsole();
+  const [until, setUntil] = useState<number | null>(null);
+  const [problem, setProblem] = useState<unknown>(null);
+  const block = () => {
+    setProblem(null);
+    client.blockNetwork(id).then(setUntil, setProblem);
+  };
+  const isUnknown = problem instanceof ApiProblem && problem.code === 'not_found';
+  return (
+    <details>
+      <summary>{text.network}</summary>
+      <p class="quiet">{text.networkText}</p>
+      <p class="buttons">
+        <button type="button" onClick={block}>
+          {text.blockNetwork}
+        </button>
+      </p>
+      <p role="status">
+        {until !== null && text.networkIsBlocked(timeFormat(language).format(until))}
+        {isUnknown && text.networkUnknown}
+      </p>
+      {problem && !isUnknown ? <Problem problem={problem} /> : null}
+    </details>
   );
 }
 

@@ -27,6 +27,7 @@ const SETTING_NAMES: Names = {
   'rules.unclassified': ['What it does not answer', '分类器未作答时'],
   'rules.blocked.names': ['Blocked names', '封禁的名字'],
   'rules.blocked.networks': ['Blocked networks', '封禁的网段'],
+  'rules.blocked.hashed_networks': ['Networks blocked by a comment', '按评论封禁的网络'],
   'challenge.guests': ['Guests who answer one', '哪些游客需要验证'],
   'challenge.kind': ['Kind', '验证方式'],
   'challenge.altcha_max_number': ['Most hashes of a proof of work', '工作量证明的最大哈希次数'],

@@ -290,6 +290,13 @@ export const en = {
   tokens: 'Tokens',
   tokensText: 'Who is signed in with an older token has to sign in again.',
   tokensRefused: (time: string) => `Tokens from before ${time} are refused.`,
+  network: 'Network',
+  networkText:
+    'Blocks where it was posted from: for 30 days nothing is posted from there, and no guest begins there. Others may have the same address. No one sees the address; an admin ends it in the settings.',
+  blockNetwork: 'Block its network',
+  networkIsBlocked: (until: string) => `Blocked until ${until}.`,
+  networkUnknown:
+    'It is not known where this was posted from: it is too old, imported, or its author is erased.',
   everyToken: 'All members have to sign in again, you too, and guests begin anew.',
   refuseTokens: 'Refuse tokens issued before now',
   acceptTokens: 'Accept them again',

@@ -284,6 +284,12 @@ export const zh: ConsoleText = {
   tokens: '令牌',
   tokensText: '持旧令牌登录的人需要重新登录。',
   tokensRefused: (time) => `${time} 之前的令牌已失效。`,
+  network: '网络',
+  networkText:
+    '封禁发表此评论的网络：30 天内不能从那里发表，也不能成为游客。其他人可能使用同一地址。任何人都看不到地址；管理员可在设置中解除。',
+  blockNetwork: '封禁其网络',
+  networkIsBlocked: (until) => `已封禁至 ${until}。`,
+  networkUnknown: '不知道这条评论来自哪里：时间太久、由导入而来，或作者已被抹除。',
   everyToken: '所有成员（包括您自己）需要重新登录，游客将重新开始。',
   refuseTokens: '使现在之前签发的令牌失效',
   acceptTokens: '重新接受',

@@ -26,7 +26,7 @@ use crate::domain::columns::StoredEnum as _;
 use crate::ports::store::{Result, StoreError};
 
 /// The migrations by number, from 1.
-const MYSQL_MIGRATIONS: [&str; 28] = [
+const MYSQL_MIGRATIONS: [&str; 29] = [
     include_str!("../../../../migrations/mysql/0001_init.sql"),
     include_str!("../../../../migrations/mysql/0002_indexes.sql"),
     include_str!("../../../../migrations/mysql/0003_edits.sql"),
@@ -55,6 +55,7 @@ const MYSQL_MIGRATIONS: [&str; 28] = [
     include_str!("../../../../migrations/mysql/0026_webhook.sql"),
     include_str!("../../../../migrations/mysql/0027_passkey.sql"),
     include_str!("../../../../migrations/mysql/0028_merged_guest.sql"),
+    include_str!("../../../../migrations/mysql/0029_author_network.sql"),
 ];
 
 /// What all migrations together make of an empty database. To change a table costs more than to create it.

@@ -36,7 +36,7 @@ const fn table(
 }
 
 /// Every kind of numbered table. The last two are copied and deleted with the comments they belong to.
-pub(super) const NUMBERED_TABLES: [NumberedTable; 28] = [
+pub(super) const NUMBERED_TABLES: [NumberedTable; 29] = [
     table("subject", SlotLookup::Subject("id"), "PRIMARY", &["id"]),
     table("comment", SlotLookup::Subject("subject"), "comment_path", &["subject", "path", "id"]),
     table("alias", SlotLookup::Slot, "PRIMARY", &["id"]),
@@ -61,6 +61,7 @@ pub(super) const NUMBERED_TABLES: [NumberedTable; 28] = [
     table("review", SlotLookup::Slot, "PRIMARY", &["comment_id"]),
     table("review_count", SlotLookup::Slot, "PRIMARY", &["slot"]),
     table("report", SlotLookup::Slot, "PRIMARY", &["comment_id", "member_id"]),
+    table("author_network", SlotLookup::Slot, "PRIMARY", &["comment_id"]),
     table("audit", SlotLookup::Slot, "PRIMARY", &["id"]),
     table("undo", SlotLookup::Slot, "PRIMARY", &["audit_id"]),
     table("content", SlotLookup::Comment("id"), "PRIMARY", &["id"]),
@@ -68,7 +69,7 @@ pub(super) const NUMBERED_TABLES: [NumberedTable; 28] = [
 ];
 
 /// How many of [`NUMBERED_TABLES`], from the first, are copied on their own.
-pub(super) const INDEPENDENT_TABLES: usize = 26;
+pub(super) const INDEPENDENT_TABLES: usize = 27;
 
 impl NumberedTable {
     /// The columns that its rows are sorted by, along the index.

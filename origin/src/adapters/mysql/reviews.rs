@@ -13,8 +13,9 @@ use crate::adapters::mysql::members::APPROVED_CONDITION;
 use crate::adapters::mysql::numbered_tables::slot_of_comment;
 use crate::adapters::mysql::routing::IDS_TABLE;
 use crate::adapters::mysql::rows::{
-    StoredEnum, count_at, id_at, json_at, member_id, number_at, optional_number_at, slot_at,
+    StoredEnum, count_at, damaged, id_at, json_at, member_id, number_at, optional_number_at, slot_at,
 };
+use crate::domain::network_digest::NetworkDigest;
 use crate::domain::review::{QueueCounts, QueuePosition, QueuedReview};
 use crate::ports::store::{Result, ReviewReader};
 
@@ -97,6 +98,16 @@ impl ReviewReader for MysqlStore {
         let statement = part.sql(&text).bind(slot.get()).bind(id.signed()).bind(count as i64);
         let rows = self.rows_of("list_reports", slot, statement).await?;
         rows.iter().map(|r| report(r).map(|(_, report)| report)).collect()
+    }
+
+    async fn read_author_network(&self, id: CommentId) -> Result<Option<NetworkDigest>> {
+        let (slot, part) = (id.slot(), self.part(id.slot()));
+        let text = "SELECT digest FROM author_network_{n} WHERE slot = ? AND comment_id = ?";
+        let statement = part.sql(text).bind(slot.get()).bind(id.signed());
+        let found = self.rows_of("read_author_network", slot, statement).await?;
+        let Some(r) = found.first() else { return Ok(None) };
+        let bytes = r.try_get::<Vec<u8>, _>(0)?.try_into().map_err(|_| damaged("the hash of a network"))?;
+        Ok(Some(NetworkDigest::from_bytes(bytes)))
     }
 
     async fn has_approved(&self, author: MemberId) -> Result<bool> {

@@ -158,6 +158,7 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0020_webhook.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0021_passkey.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0022_merged_guest.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0023_author_network.sql")),
         ];
         Migrations::new(migrations)
     }

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::wire::{MemberRef, Report, ReportReason, ReviewKind};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::{fetch_all, json_ids};
 use crate::adapters::sqlite::rows::{StoredEnum, comment_id, count, member_id, parse_json};
 use crate::domain::columns::FLAG_APPROVED;
+use crate::domain::network_digest::NetworkDigest;
 use crate::domain::review::{QueueCounts, QueuePosition, QueuedReview};
 use crate::ports::store::{Result, ReviewReader};
 
@@ -66,6 +67,15 @@ impl ReviewReader for SqliteStore {
             );
             let found = fetch_all(c, &sql, params![id.signed(), count as i64], report)?;
             Ok(found.into_iter().map(|(_, report)| report).collect())
+        })
+        .await
+    }
+
+    async fn read_author_network(&self, id: CommentId) -> Result<Option<NetworkDigest>> {
+        self.read("read_author_network", move |c| {
+            let mut statement = c.prepare_cached("SELECT digest FROM author_network WHERE comment_id = ?1")?;
+            let digest = statement.query_row([id.signed()], |r| r.get(0)).optional()?;
+            Ok(digest.map(NetworkDigest::from_bytes))
         })
         .await
     }

@@ -7,18 +7,18 @@ use axum::extract::State;
 use gailou_shared::content::parse_object;
 use gailou_shared::id::CommentId;
 use gailou_shared::wire::{
-    Comment, DecisionOutcome, DecisionOutcomes, FieldError, FormerTextPage, ListPageInfo, ReportPage,
+    Comment, DecisionOutcome, DecisionOutcomes, FieldError, FormerTextPage, ListPageInfo, NetworkBlock, ReportPage,
 };
 use serde_json::{Map, Value};
 use strum::VariantNames as _;
 
 use crate::domain::review::Decision;
 use crate::http::admin::{PrivateAnswer, comment_ids, optional_text, private};
-use crate::http::extract::{AfterBody, JsonBody, Moderator, ModeratorRead, PathId};
+use crate::http::extract::{AfterBody, JsonBody, Moderator, ModeratorRead, PathId, UnreadBody};
 use crate::http::openapi::bodies::{BulkDecision, CommentDecision};
 use crate::http::openapi::responses::{BodyRefusals, Conflict, MemberRefusals, NotFound};
 use crate::http::problem::Refusal;
-use crate::service::{moderate, review_queue};
+use crate::service::{block_network, moderate, review_queue};
 use crate::state::AppState;
 
 /// Decide about a comment.
@@ -145,6 +145,29 @@ pub(in crate::http) async fn list_reports(
     let _place = app.reads.admit().await?;
     let data = review_queue::list_reports(&app, id).await?;
     private(ReportPage { data, page: ListPageInfo { next: None, has_more: false } })
+}
+
+/// Block the network of a comment.
+///
+/// Only moderators may. For 30 days nothing is posted from it, and no guest is made; its address is shown to none. 404 where
+/// it is not known: of comments that are older than 30 days, imported, a moderator's or erased. It is in
+/// `rules.blocked.hashed_networks` of the settings, where an admin ends it.
+#[utoipa::path(
+    post, path = "/v1/admin/comments/{id}/block-network", tag = "admin",
+    params(PathId<CommentId>),
+    responses(
+        (status = 200, description = "Until when it is blocked.", body = NetworkBlock),
+        MemberRefusals, NotFound, Conflict,
+    ),
+    security(("bearer" = [])),
+)]
+pub(in crate::http) async fn block_network(
+    State(app): State<Arc<AppState>>,
+    Moderator(moderator): Moderator,
+    _: UnreadBody,
+    PathId(id): PathId<CommentId>,
+) -> Result<Json<NetworkBlock>, Refusal> {
+    Ok(Json(block_network::block(&app, &moderator, id).await?))
 }
 
 /// A decision with its reason, or every field that is wrong.

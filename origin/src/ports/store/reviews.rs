@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::wire::{Report, ReviewKind};
 
+use crate::domain::network_digest::NetworkDigest;
 use crate::domain::review::{QueueCounts, QueuePosition, QueuedReview};
 use crate::ports::store::Result;
 
@@ -29,6 +30,8 @@ pub trait ReviewReader: Send + Sync + Debug {
     async fn read_original_texts(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, String>>;
     /// The reports of a comment, the newest first.
     async fn list_reports(&self, id: CommentId, count: usize) -> Result<Vec<Report>>;
+    /// Where a comment was posted from; `None` where it is not known, or not any more.
+    async fn read_author_network(&self, id: CommentId) -> Result<Option<NetworkDigest>>;
     /// Whether readers see a comment of this member that a moderator has approved, among the newest ones.
     async fn has_approved(&self, author: MemberId) -> Result<bool>;
     /// A member's reports, by the ids of the comments.

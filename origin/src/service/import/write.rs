@@ -179,5 +179,6 @@ fn new_row(entry: ImportEntry, position: ThreadPosition, authors: &HashMap<Comme
         }),
         author: line.author,
         subject: line.subject,
+        network: None,
     }
 }

@@ -15,6 +15,7 @@ use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, StaffRole, SubjectState, Visibility};
 
 use crate::domain::media::MediaRef;
+use crate::domain::network_digest::NetworkDigest;
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{CommentRow, IdempotencyKey, NewCommentRow};
 use crate::service::challenge::{ChallengeGate, WriteSource};
@@ -85,7 +86,8 @@ pub async fn publish(
             let written = WrittenText { author: member, source, subject: &subject, is_reply, is_edit: false };
             place = classify::apply(app, place, written, &mut checked.text).await?;
             let threading = checked.threading;
-            build_row(app, author_of(member), key, checked, idempotency_key).await.map(|row| (threading, row))
+            let row = build_row(app, author_of(member), key, checked, idempotency_key).await;
+            row.map(|row| (threading, NewCommentRow { network: known_network(app, member, source), ..row }))
         }
         Err(refusal) => Err(refusal),
     };
@@ -222,7 +224,14 @@ pub(super) async fn build_row(
         reasons: text.reasons,
         idempotency: idempotency_key.cloned(),
         imported: None,
+        network: None,
     })
+}
+
+/// What is kept of where a comment comes from, so that a moderator can block it; nothing of a moderator's.
+fn known_network(app: &AppState, author: &Member, source: &WriteSource) -> Option<NetworkDigest> {
+    let network = source.network.filter(|_| author.role < Role::Moderator)?;
+    Some(app.network_key.digest(network))
 }
 
 /// Refuses a member that may not post here; the subject's own mode.

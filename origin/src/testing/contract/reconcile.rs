@@ -46,6 +46,7 @@ pub(super) fn publish_as(state: CommentState, n: u64, parent: Option<&Path>) -> 
         reasons: vec![],
         idempotency: None,
         imported: None,
+        network: None,
     };
     (path, LoggedOperation::new(NOW, Operation::Publish(Box::new(new))))
 }

@@ -141,6 +141,7 @@ impl CopiedSlot for SlotRows {
                 "notification",
                 "review",
                 "report",
+                "author_network",
                 "undo",
             ];
             if deletes.contains(&table) {

@@ -109,6 +109,7 @@ pub(super) async fn dirty_conditions(
         ("review", of_comments.clone()),
         ("review_count", count_of_queue),
         ("report", of_comments.clone()),
+        ("author_network", of_comments.clone()),
         // Erasing a comment deletes what undoing its changes needs.
         ("undo", of_comments),
         ("undo", in_slot(is_in("audit_id", &keys.audits))),

@@ -45,6 +45,7 @@ pub(super) fn comment(n: u64, key: &SubjectKey, parent: Option<&Path>) -> NewCom
         reasons: vec![],
         idempotency: Some(IdempotencyKey { key: format!("k'{n}"), request: [n as u8; 32] }),
         imported: None,
+        network: None,
     }
 }
 

@@ -121,6 +121,12 @@ async fn insert_comments(
         .into_iter()
         .map(|(member, id)| (id.slot(), RowValues::new().number(member.signed()).number(id.signed()).end()));
     let statement = "INSERT IGNORE INTO mention_{n} (member_id, comment_id) VALUES {rows}";
+    script.add_rows(statement, group_by_table(db, rows)).await?;
+    let rows = inserts.iter().filter_map(|CommentInsert { id, new, .. }| {
+        let digest = new.network.as_ref()?;
+        Some((id.slot(), RowValues::new().number(id.signed()).bytes(&digest.as_bytes()[..]).end()))
+    });
+    let statement = "INSERT INTO author_network_{n} (comment_id, digest) VALUES {rows}";
     script.add_rows(statement, group_by_table(db, rows)).await
 }
 
@@ -314,6 +320,7 @@ async fn erase(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &RowChang
         format!("DELETE h FROM {ids} STRAIGHT_JOIN content_history_{{n}} h ON h.comment_id = j.id"),
         format!("DELETE r FROM {ids} STRAIGHT_JOIN report_{{n}} r ON r.slot = {slot} AND r.comment_id = j.id"),
         format!("DELETE u FROM {ids} STRAIGHT_JOIN undo_{{n}} u ON u.comment_id = j.id"),
+        format!("DELETE a FROM {ids} STRAIGHT_JOIN author_network_{{n}} a ON a.slot = {slot} AND a.comment_id = j.id"),
     ] {
         let rows = erased.iter().map(|id| (id.slot(), json_numbers(&[Some(id.signed())])));
         script.add_rows(&statement, group_by_table(db, rows)).await?;

@@ -45,6 +45,7 @@ use crate::domain::checkpoint::CheckpointAdvance;
 use crate::domain::erasure::MemberEnd;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::name_digest::{NAME_TAKEN_MS, NameDigest};
+use crate::domain::network_digest::NETWORK_KNOWN_MS;
 use crate::domain::operation::{
     CHANGE_FEED_RETENTION_MS, ErasureStep, LoggedOperation, Operation, OperationOutcome, PersistedBatch,
 };
@@ -293,10 +294,13 @@ async fn delete_expired(db: &MysqlStore, at: u64) -> Result<()> {
         let tables = ages
             .iter()
             .flat_map(|(table, column, age)| (0..db.tables).map(move |n| (format!("{table}_{n}"), *column, *age)));
-        let oldest_undo = CommentId::from_parts(at.saturating_sub(UNDO_WINDOW_MS), Slot::FIRST, 0, 0);
-        for n in 0..db.tables {
-            let text = format!("DELETE FROM undo_{n} WHERE audit_id < ? LIMIT {ROWS_PER_DELETE}");
-            while session.execute(sql(text.clone()).bind(oldest_undo.signed())).await? >= ROWS_PER_DELETE as u64 {}
+        let of_ids = [("undo", "audit_id", UNDO_WINDOW_MS), ("author_network", "comment_id", NETWORK_KNOWN_MS)];
+        for (table, column, age) in of_ids {
+            let oldest = CommentId::from_parts(at.saturating_sub(age), Slot::FIRST, 0, 0);
+            for n in 0..db.tables {
+                let text = format!("DELETE FROM {table}_{n} WHERE {column} < ? LIMIT {ROWS_PER_DELETE}");
+                while session.execute(sql(text.clone()).bind(oldest.signed())).await? >= ROWS_PER_DELETE as u64 {}
+            }
         }
         for (step, before) in ActivityStep::expired_at(at) {
             let text = format!("DELETE FROM activity WHERE step = ? AND at < ? LIMIT {ROWS_PER_DELETE}");

@@ -45,6 +45,7 @@ fn operation(at: u64, number: u64, key: Option<&str>) -> LoggedOperation {
         reasons: vec![],
         idempotency: key.map(|key| IdempotencyKey { key: key.to_owned(), request: [7; 32] }),
         imported: None,
+        network: None,
     };
     LoggedOperation::new(at, Operation::Publish(Box::new(row)))
 }

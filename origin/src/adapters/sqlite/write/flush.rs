@@ -153,6 +153,10 @@ fn insert_comment(tx: &Transaction<'_>, subject: i64, comment: &CommentInsert<'_
         tx.prepare_cached("INSERT OR IGNORE INTO mention (member_id, comment_id) VALUES (?1, ?2)")?
             .execute([mention.id.signed(), comment.id.signed()])?;
     }
+    if let Some(network) = &new.network {
+        tx.prepare_cached("INSERT INTO author_network (comment_id, digest) VALUES (?1, ?2)")?
+            .execute(params![comment.id.signed(), network.as_bytes()])?;
+    }
     Ok(())
 }
 
@@ -233,6 +237,7 @@ fn erase(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()> {
             "DELETE FROM content_history WHERE comment_id = ?1",
             "DELETE FROM report WHERE comment_id = ?1",
             "DELETE FROM undo WHERE comment_id = ?1",
+            "DELETE FROM author_network WHERE comment_id = ?1",
         ] {
             tx.prepare_cached(sql)?.execute([id.signed()])?;
         }

@@ -25,6 +25,7 @@ use crate::domain::activity::ActivityStep;
 use crate::domain::audit::UNDO_WINDOW_MS;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
 use crate::domain::name_digest::NAME_TAKEN_MS;
+use crate::domain::network_digest::NETWORK_KNOWN_MS;
 use crate::domain::operation::{
     CHANGE_FEED_RETENTION_MS, ErasureStep, LoggedOperation, MergeStep, Operation, OperationOutcome, PersistedBatch,
     WebhookChange,
@@ -135,6 +136,8 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<Opti
             tx.execute("DELETE FROM idempotency WHERE created_at < ?1", [before(limits::IDEMPOTENCY_WINDOW_MS)])?;
             let oldest_undo = CommentId::from_parts(before(UNDO_WINDOW_MS), Slot::FIRST, 0, 0);
             tx.execute("DELETE FROM undo WHERE audit_id < ?1", [oldest_undo.signed()])?;
+            let oldest_known = CommentId::from_parts(before(NETWORK_KNOWN_MS), Slot::FIRST, 0, 0);
+            tx.execute("DELETE FROM author_network WHERE comment_id < ?1", [oldest_known.signed()])?;
             tx.execute("DELETE FROM feed WHERE at < ?1", [before(CHANGE_FEED_RETENTION_MS)])?;
             tx.execute("DELETE FROM member_name WHERE seen_at < ?1", [before(NAME_TAKEN_MS)])?;
             tx.execute("DELETE FROM refresh_family WHERE used_at < ?1", [before(REFRESH_IDLE_MS)])?;
@@ -288,6 +291,7 @@ mod tests {
             reasons: vec![],
             idempotency: None,
             imported: None,
+            network: None,
         };
         LoggedOperation::new(NOW, Operation::Publish(Box::new(new)))
     }

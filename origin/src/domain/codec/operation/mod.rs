@@ -14,15 +14,17 @@ use crate::domain::codec::flat_types::{
     parse_named, parse_option,
 };
 use crate::domain::damaged_data::DamagedData;
+use crate::domain::network_digest::NetworkDigest;
 use crate::domain::operation::{LoggedOperation, Operation, ReactionChange};
 use crate::domain::row::{IdempotencyKey, ImportedFrom, NewCommentRow};
 
 /// The format of the bytes. It changes with every field and variant below, and with their order.
-const OPERATION_FORMAT: u8 = 5;
+const OPERATION_FORMAT: u8 = 6;
 /// Bytes that begin with more than this are no format of any version.
 const MAX_OPERATION_FORMAT: u8 = 31;
-/// The formats before, and how many of the lists at the end of a comment they do not have: pictures, and why it is held.
-const FORMER_OPERATION_FORMATS: [(u8, usize); 2] = [(4, 1), (2, 2)];
+/// The formats before, and how many of the fields at the end of a comment they do not have: where it was posted from,
+/// pictures, and why it is held.
+const FORMER_OPERATION_FORMATS: [(u8, usize); 3] = [(5, 1), (4, 2), (2, 3)];
 /// A reaction that became a dead letter: the position where it did, and then its bytes in one of the formats above.
 const DEAD_REACTION_FORMAT: u8 = 3;
 
@@ -71,6 +73,7 @@ struct FlatNewComment<'a> {
     reasons: Vec<(u8, &'a str, u64)>,
     #[serde(borrow)]
     media: Vec<FlatMedia<'a>>,
+    network: Option<[u8; 16]>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -151,7 +154,7 @@ fn decode_living(bytes: &[u8]) -> Result<LoggedOperation, DamagedData> {
     }
     let former = FORMER_OPERATION_FORMATS.into_iter().find(|(former, _)| *former == format);
     let (_, missing) = former.ok_or_else(|| damaged(&format!("format {format} is unknown")))?;
-    // The missing lists are empty. A reaction has the same bytes in all formats, and leaves these over.
+    // The missing lists are empty, and what may be absent is. A reaction has the same bytes in all formats, and leaves these over.
     let body = [body, &vec![0; missing]].concat();
     decode_body(&body, |operation| if matches!(operation, FlatOperation::React { .. }) { missing } else { 0 })
 }
@@ -189,6 +192,7 @@ fn flat_comment(row: &NewCommentRow) -> FlatNewComment<'_> {
         role: row.author.role.map(enum_number),
         reasons: row.reasons.iter().map(|r| (enum_number(r.kind), r.detail.as_str(), r.count)).collect(),
         media: row.media.iter().map(FlatMedia::of).collect(),
+        network: row.network.map(|network| *network.as_bytes()),
     }
 }
 
@@ -233,6 +237,7 @@ fn parse_comment(flat: &FlatNewComment<'_>) -> Option<NewCommentRow> {
             edited_at: imported.edited_at,
             pinned: imported.pinned,
         }),
+        network: flat.network.map(NetworkDigest::from_bytes),
     })
 }
 

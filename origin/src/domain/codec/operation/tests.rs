@@ -51,10 +51,11 @@ fn row() -> impl Strategy<Value = NewCommentRow> {
     });
     let reasons = prop::collection::vec(reason, 0..3);
     let media = prop::collection::vec(media(), 0..3);
-    let rest =
-        (prop::collection::vec(named(), 0..4), media, reasons, any::<Option<(String, [u8; 32])>>(), of(imported()));
+    let network = of(any::<[u8; 16]>().prop_map(NetworkDigest::from_bytes));
+    let idempotency = any::<Option<(String, [u8; 32])>>();
+    let rest = (prop::collection::vec(named(), 0..4), media, reasons, idempotency, of(imported()), network);
     (place, texts, rest).prop_map(
-        |(place, (content, html, original_text), (mentions, media, reasons, idempotency, imported))| {
+        |(place, (content, html, original_text), (mentions, media, reasons, idempotency, imported, network))| {
             let (subject, path, parent_id, reply_to, state, everyone, author, created_at) = place;
             NewCommentRow {
                 subject,
@@ -73,6 +74,7 @@ fn row() -> impl Strategy<Value = NewCommentRow> {
                 reasons,
                 idempotency: idempotency.map(|(key, request)| IdempotencyKey { key, request }),
                 imported,
+                network,
             }
         },
     )
@@ -143,6 +145,7 @@ fn publish() -> Operation {
         reasons: vec![ReviewReason { kind: ReviewReasonKind::Rule, detail: "ad".into(), count: 1 }],
         idempotency: Some(IdempotencyKey { key: "k".into(), request: [7; 32] }),
         imported: Some(imported),
+        network: Some(NetworkDigest::from_bytes([8; 16])),
     }))
 }
 
@@ -153,29 +156,32 @@ const FORMER_COMMENT: &str = "02090005766964656f05e4b8ad2f321000000000000000057f
 
 /// Readers of this release and of the next see these bytes.
 #[test]
-fn bytes_are_those_of_format_5() {
-    assert_eq!(encode(&LoggedOperation::new(9, react())).unwrap(), [5, 9, 1, 5, 7, 0]);
+fn bytes_are_those_of_format_6() {
+    assert_eq!(encode(&LoggedOperation::new(9, react())).unwrap(), [6, 9, 1, 5, 7, 0]);
     let bytes = encode(&LoggedOperation::new(9, publish())).unwrap();
     let former = FORMER_COMMENT.strip_prefix("02").unwrap();
-    assert_eq!(hex::encode(bytes), format!("05{former}010202616401{}", "0103013304050161"));
+    assert_eq!(hex::encode(bytes), format!("06{former}010202616401{}01{}", "0103013304050161", "08".repeat(16)));
 }
 
 #[test]
 fn operations_of_the_formats_before_are_read() {
-    for format in [2, 4] {
+    for format in [2, 4, 5] {
         let reaction = decode(&[format, 9, 1, 5, 7, 0]).unwrap();
         assert_eq!(text_of(&reaction), text_of(&LoggedOperation::new(9, react())));
         assert!(decode(&[format, 9, 1, 5, 7]).is_err() && decode(&[format, 9, 1, 5, 7, 0, 0]).is_err());
     }
     let former = hex::decode(FORMER_COMMENT).unwrap();
     let with_reasons = [&[4], &former[1..], &[1, 2, 2, 0x61, 0x64, 1]].concat();
+    let with_media = [&[5], &with_reasons[1..], &hex::decode("0103013304050161").unwrap()].concat();
     let Operation::Publish(mut expected) = publish() else { unreachable!("it is a comment") };
-    expected.media.clear();
     let read = |bytes: &[u8]| text_of(&decode(bytes).unwrap());
+    expected.network = None;
+    assert_eq!(read(&with_media), text_of(&LoggedOperation::new(9, Operation::Publish(expected.clone()))));
+    expected.media.clear();
     assert_eq!(read(&with_reasons), text_of(&LoggedOperation::new(9, Operation::Publish(expected.clone()))));
     expected.reasons.clear();
     assert_eq!(read(&former), text_of(&LoggedOperation::new(9, Operation::Publish(expected))));
-    for whole in [&former, &with_reasons] {
+    for whole in [&former, &with_reasons, &with_media] {
         assert!(decode(&whole[..whole.len() - 1]).is_err(), "cut short");
         assert!(decode(&[whole.as_slice(), &[0]].concat()).is_err(), "one byte more");
     }
@@ -184,8 +190,8 @@ fn operations_of_the_formats_before_are_read() {
 #[test]
 fn unknown_formats_and_other_operations_are_refused() {
     let mut bytes = encode(&LoggedOperation::new(9, react())).unwrap();
-    bytes[0] = 6;
-    assert_eq!(decode(&bytes).unwrap_err().to_string(), "not an operation: format 6 is unknown");
+    bytes[0] = 7;
+    assert_eq!(decode(&bytes).unwrap_err().to_string(), "not an operation: format 7 is unknown");
     assert!(decode(&[]).is_err());
     assert!(encode(&LoggedOperation::new(9, Operation::DeleteExpired)).is_none());
 }

@@ -111,6 +111,7 @@ fn comment(n: u64, subject: &SubjectKey, parent: Option<&Path>) -> NewCommentRow
         reasons: vec![],
         idempotency: None,
         imported: None,
+        network: None,
     }
 }
 
