@@ -116,14 +116,16 @@ async fn rule_for_every_site_names_none_that_gets_a_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mails_are_in_the_language_of_the_browser_that_signed_in() {
+async fn mails_and_pages_are_in_the_language_of_the_browser_that_signed_in() {
     let bed = MailBed::start().await;
     request_mail(&bed.origin, "lin@example.com", SITE).await.expect(202);
     let link = bed.mailbox.mail(0).await.link().to_owned();
     let path = &link[link.find("/v1/").unwrap()..];
+    let asking = bed.origin.request(&format!("GET {path}")).header("accept-language", "ar").send().await;
+    assert!(asking.text.contains(r#"lang="ar" dir="rtl""#) && asking.text.contains("تسجيل الدخول"), "{}", asking.text);
     let press = bed.origin.request(&format!("POST {path}")).header("origin", bed.origin.base());
     let page = press.header("accept-language", "zh-TW, en;q=0.8").send().await;
-    assert!(page.text.contains("登录成功"), "{}", page.text);
+    assert!(page.text.contains("登入成功"), "{}", page.text);
     let SignedIn { member, .. } = SignedIn::of(&page);
     assert_eq!(me(&bed.origin, &member).await.expect(200)["language"], "zh-TW");
 }

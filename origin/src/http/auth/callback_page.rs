@@ -7,23 +7,17 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gailou_shared::page_language::ReaderLanguage;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::json;
 
 use crate::domain::email_address::EmailAddress;
+use crate::http::auth::callback_words::CallbackWords;
 use crate::http::auth::private_headers;
+use crate::service::mail_words::MailLanguage;
 use crate::service::sign_in::SignedIn;
 
 const PAGE_STYLE: &str = "body{font:1rem/1.5 system-ui,sans-serif;max-width:28rem;margin:15vh auto;padding:0 1rem}\
      :root{color-scheme:light dark}";
-
-const fn choose(language: ReaderLanguage, english: &'static str, chinese: &'static str) -> &'static str {
-    match language {
-        ReaderLanguage::English => english,
-        ReaderLanguage::Chinese => chinese,
-    }
-}
 
 /// Why the reader is not signed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,19 +31,21 @@ pub(super) enum SignInFailure {
 }
 
 /// The page that a mailed link leads to: its button opens the link.
-pub(super) fn question(email: &EmailAddress, site: &str, language: ReaderLanguage) -> Response {
+pub(super) fn question(email: &EmailAddress, site: &str, language: MailLanguage) -> Response {
+    let words = CallbackWords::of(language);
     let body = html! {
-        h1 { (choose(language, "Sign in", "登录")) }
-        p { (choose(language, "To comment on", "评论网站")) " " strong { (site) } " " (choose(language, "as", "，身份为")) " " strong { (email) } }
-        form method="post" { button { (choose(language, "Sign in", "登录")) } }
-        p { (choose(language, "If you have not asked for it, close this page.", "如果不是您本人操作，请关闭本页。")) }
+        h1 { (words.sign_in) }
+        p { (words.site) " " strong { bdi { (site) } } br; (words.address) " " strong { bdi { (email) } } }
+        form method="post" { button { (words.sign_in) } }
+        p { (words.not_asked) }
     };
     page(StatusCode::OK, language, &body, None)
 }
 
 /// The page of who is signed in, for a page of this site.
-pub(super) fn success(signed_in: &SignedIn, site: &str, code: &str, language: ReaderLanguage) -> Response {
+pub(super) fn success(signed_in: &SignedIn, site: &str, code: &str, language: MailLanguage) -> Response {
     let SignedIn { session, page: asking, .. } = signed_in;
+    let words = CallbackWords::of(language);
     let message = json!({
         "type": "gailou:signed-in", "token": session.token, "expires_at": session.expires_at, "code": code,
     });
@@ -62,34 +58,18 @@ pub(super) fn success(signed_in: &SignedIn, site: &str, code: &str, language: Re
         way_back.is_some(),
     );
     let body = html! {
-        h1 { (choose(language, "You are signed in", "登录成功")) }
-        p { a href=(site) { (choose(language, "Go back to", "返回")) " " (site) } }
+        h1 { (words.signed_in) }
+        p { a href=(site) { (words.back_to) " " bdi { (site) } } }
     };
     page(StatusCode::OK, language, &body, Some(&script))
 }
 
 /// The page of who is not.
-pub(super) fn failure(outcome: SignInFailure, language: ReaderLanguage) -> Response {
-    let text = match outcome {
-        SignInFailure::Over => choose(
-            language,
-            "This link was used already, or it is too old. Go back to the page where you wanted to comment, and sign in again.",
-            "链接已经用过或已过期。请回到您要评论的页面，重新登录。",
-        ),
-        SignInFailure::NotConfirmed => choose(
-            language,
-            "The provider has not confirmed who you are. Go back to the page where you wanted to comment, and try again.",
-            "登录服务未能确认您的身份。请回到您要评论的页面，再试一次。",
-        ),
-        SignInFailure::SiteNotAllowed => choose(
-            language,
-            "The site that you come from may not take comments here. Its owner can allow it.",
-            "您来自的网站未被允许在此评论，请联系网站管理员。",
-        ),
-    };
+pub(super) fn failure(outcome: SignInFailure, language: MailLanguage) -> Response {
+    let words = CallbackWords::of(language);
     let body = html! {
-        h1 { (choose(language, "You are not signed in", "未能登录")) }
-        p { (text) }
+        h1 { (words.not_signed_in) }
+        p { (words.reason(outcome)) }
     };
     page(StatusCode::BAD_REQUEST, language, &body, None)
 }
@@ -100,11 +80,11 @@ fn script_json(value: &serde_json::Value) -> String {
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-fn page(status: StatusCode, language: ReaderLanguage, body: &Markup, script: Option<&str>) -> Response {
+fn page(status: StatusCode, language: MailLanguage, body: &Markup, script: Option<&str>) -> Response {
     let nonce = STANDARD.encode(rand::random::<[u8; 16]>());
     let document = html! {
         (DOCTYPE)
-        html lang=(language.name()) {
+        html lang=(language.tag()) dir=(language.direction()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";

@@ -7,6 +7,7 @@
 //! gets its own by exchanging a code.
 
 mod callback_page;
+mod callback_words;
 mod cookies;
 pub(super) mod passkeys;
 pub(super) mod sessions;
@@ -18,7 +19,6 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use gailou_shared::content::parse_object;
-use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::wire::{Code, FieldError, SignInProviders};
 use serde_json::Value;
 
@@ -174,27 +174,20 @@ pub(super) async fn open_mailed_link(
     show_outcome(&app, opened, language)
 }
 
-fn accepted_languages(headers: &HeaderMap) -> &str {
-    headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default()
-}
-
-fn language_of(headers: &HeaderMap) -> ReaderLanguage {
-    ReaderLanguage::preferred(accepted_languages(headers))
-}
-
-fn mail_language_of(headers: &HeaderMap) -> MailLanguage {
-    MailLanguage::preferred(accepted_languages(headers))
+fn language_of(headers: &HeaderMap) -> MailLanguage {
+    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    MailLanguage::preferred(accepted.unwrap_or_default())
 }
 
 async fn open_link(app: &AppState, provider: &str, secret: &str, headers: &HeaderMap) -> ServiceResult<SignedIn> {
-    sign_in::open_link(app, provider, secret, mail_language_of(headers)).await?.ok_or(ServiceError::VisitOver)
+    sign_in::open_link(app, provider, secret, language_of(headers)).await?.ok_or(ServiceError::VisitOver)
 }
 
 /// The page of who has signed in, or of who has not.
 fn show_outcome(
     app: &AppState,
     signed_in: ServiceResult<SignedIn>,
-    language: ReaderLanguage,
+    language: MailLanguage,
 ) -> Result<Response, Refusal> {
     let signed_in = match signed_in {
         Ok(signed_in) => signed_in,
@@ -229,7 +222,7 @@ async fn end_visit(
     let (Some(code), Some(state)) = (query.get("code"), query.get("state")) else {
         return Err(ServiceError::VisitOver);
     };
-    sign_in::end_visit(app, provider, visit, (state, code.to_owned()), mail_language_of(headers)).await
+    sign_in::end_visit(app, provider, visit, (state, code.to_owned()), language_of(headers)).await
 }
 
 /// Have a link mailed that signs in.
@@ -271,7 +264,7 @@ pub(super) async fn mail_link(
     let (Some(email), Some(site)) = (email, site) else {
         return Err(Refusal::fields(wrong.into_iter().flatten().collect()));
     };
-    let language = mail_language_of(&headers);
+    let language = language_of(&headers);
     let (page, state) = (text("page").map(str::to_owned), text("state").map(str::to_owned));
     let link = MailedLink { email, site: site.to_owned(), page, state, language };
     sign_in::request_mail(&app, client.network, link).await?;
