@@ -17,6 +17,7 @@ mod reactions;
 mod reconcile;
 mod reshard;
 mod rewind;
+mod senders;
 mod takedowns;
 mod test_bed;
 mod tls;
