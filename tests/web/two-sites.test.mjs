@@ -1,5 +1,6 @@
 // Signing in where the comments are of another site than the page, with encryption, as browsers see most installations:
-// a cookie that one of them sets is not sent by pages of the other.
+// a cookie that one of them sets is not sent by pages of the other. The Worker stands in front of the origin, which answers
+// nothing that the Worker has not signed.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -10,7 +11,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { skip, startGailou } from '../edge/gailou.mjs';
+import { SECRETS, skip, startGailou } from '../edge/gailou.mjs';
+import { newState, startWorker } from '../edge/worker.mjs';
 import { CHROMIUM } from './support/environment.mjs';
 import { startMailServer } from './support/mail-server.mjs';
 import { assertVisible } from './support/page.mjs';
@@ -75,15 +77,18 @@ describe('two sites', { skip, timeout: 120_000 }, () => {
       GAILOU_CONFIG: config,
       GAILOU_PUBLIC_URL: comments,
       GAILOU_SITES: blog.url,
-      GAILOU_EDGE__REQUIRE_EDGE: 'false',
       GAILOU_MAIL__URL: mail.url,
       GAILOU_MAIL__FROM: 'comments@example.com',
     });
     ends.push(gailou.stop);
+    const state = await newState();
+    ends.push(state.remove);
+    const worker = await startWorker(state, { ORIGIN: gailou.url, ...SECRETS });
+    ends.push(worker.stop);
     ends.push(
       await serveEncrypted(certificate, commentsPort, (asked, response) => {
         const { method, url: path, headers } = asked;
-        const passed = request(`${gailou.url}${path}`, { method, headers }, (answer) => {
+        const passed = request(`${worker.url}${path}`, { method, headers }, (answer) => {
           response.writeHead(answer.statusCode, answer.rawHeaders);
           answer.pipe(response);
         });
