@@ -27,6 +27,7 @@ pub(super) async fn run(app: &AppState, console: &mut dyn Console) -> anyhow::Re
         console.err("gailou: this cluster has no search: set search.url (GAILOU_SEARCH__URL)\n").await?;
         return Ok(EXIT_USAGE);
     }
+    let all = app.tables.estimate_comments().await?;
     let id = request(app).await?;
     let (mut last, mut printed, mut changed_at) = (None, 0, Instant::now());
     loop {
@@ -40,7 +41,7 @@ pub(super) async fn run(app: &AppState, console: &mut dyn Console) -> anyhow::Re
         };
         if build.comments >= printed + COMMENTS_PER_LINE {
             printed = build.comments;
-            console.err(&format!("{printed} comments\n")).await?;
+            console.err(&format!("{}\n", progress(printed, all))).await?;
         }
         if last != Some(build.comments) {
             (last, changed_at) = (Some(build.comments), Instant::now());
@@ -56,6 +57,14 @@ pub(super) async fn run(app: &AppState, console: &mut dyn Console) -> anyhow::Re
     Ok(0)
 }
 
+/// How many comments are done, of about so many.
+fn progress(done: u64, all: u64) -> String {
+    if done >= all {
+        return format!("{done} comments");
+    }
+    format!("{done} of about {all} comments, {} %", done * 100 / all)
+}
+
 /// Asks for a build. The id of the index that will be built.
 async fn request(app: &AppState) -> anyhow::Result<String> {
     let id = new_index_id();
@@ -65,5 +74,16 @@ async fn request(app: &AppState) -> anyhow::Result<String> {
         if held.store(&*app.tables).await? {
             return Ok(id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_has_a_share_until_the_estimate_is_reached() {
+        assert_eq!(progress(50_000, 200_000), "50000 of about 200000 comments, 25 %");
+        assert_eq!([progress(50_000, 0), progress(50_000, 40_000)], ["50000 comments"; 2]);
     }
 }

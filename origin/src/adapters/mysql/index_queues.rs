@@ -11,7 +11,7 @@ use crate::adapters::mysql::rows::{count_at, id_at, optional_number_at};
 use crate::adapters::mysql::statement::{SqlValue, sql};
 use crate::adapters::mysql::write::outbox_rows::DATABASE_NOW;
 use crate::domain::row::ExportCursor;
-use crate::ports::store::{IndexBacklog, IndexQueues, QueuedComment, Result};
+use crate::ports::store::{IndexBacklog, IndexQueues, QueuedComment, Result, Sharding};
 
 /// The setting that has what the installation knows of its index.
 const INDEX_STATE_SETTING: &str = "search_index";
@@ -80,6 +80,18 @@ impl IndexQueues for MysqlStore {
             if all.len() >= count {
                 break;
             }
+        }
+        Ok(all)
+    }
+
+    /// As the servers estimate it.
+    async fn estimate_comments(&self) -> Result<u64> {
+        let text = "SELECT CAST(COALESCE(SUM(table_rows), 0) AS SIGNED) FROM information_schema.tables \
+                    WHERE table_schema = DATABASE() AND table_name REGEXP '^comment_[0-9]+$'";
+        let mut all = 0;
+        for database in 0..self.count_databases() {
+            let found = self.session("estimate_comments", database).await?.fetch_text(text.to_owned()).await?;
+            all += found.first().map_or(Ok(0), |r| count_at(r, 0))?;
         }
         Ok(all)
     }

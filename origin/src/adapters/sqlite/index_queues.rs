@@ -97,6 +97,11 @@ impl IndexQueues for SqliteStore {
         .await
     }
 
+    async fn estimate_comments(&self) -> Result<u64> {
+        self.read("estimate_comments", |c| Ok(count(c.query_row("SELECT count(*) FROM comment", [], |r| r.get(0))?)))
+            .await
+    }
+
     async fn read_index_state(&self) -> Result<Option<Vec<u8>>> {
         self.read("read_index_state", read_state).await
     }

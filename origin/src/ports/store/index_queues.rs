@@ -47,6 +47,8 @@ pub trait IndexQueues: Send + Sync + Debug {
         after: Option<&ExportCursor>,
         count: usize,
     ) -> Result<Vec<(ExportCursor, CommentId)>>;
+    /// About how many comments there are, whatever their state.
+    async fn estimate_comments(&self) -> Result<u64>;
     /// What the installation knows of its index, as [`IndexQueues::swap_index_state`] stored it.
     async fn read_index_state(&self) -> Result<Option<Vec<u8>>>;
     /// Replaces what [`IndexQueues::read_index_state`] has answered. Whether it was still that.

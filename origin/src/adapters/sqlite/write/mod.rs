@@ -233,7 +233,7 @@ mod tests {
         CHANGE_FEED_RETENTION_MS, CommentChange, LoggedOperation, Operation, OperationOutcome,
     };
     use crate::domain::row::NewCommentRow;
-    use crate::ports::store::{BatchWriter, ChangeFeedReader, IdempotencyReader, StoreError};
+    use crate::ports::store::{BatchWriter, ChangeFeedReader, IdempotencyReader, IndexQueues, StoreError};
 
     const NOW: u64 = 1_700_000_000_000;
 
@@ -271,6 +271,7 @@ mod tests {
             steps += 1;
         }
         assert_eq!((steps, history().len()), (3, 0));
+        assert_eq!(store.estimate_comments().await.unwrap(), 1);
     }
 
     fn publish(id: CommentId) -> LoggedOperation {
