@@ -11,24 +11,13 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::json;
 
 use crate::domain::email_address::EmailAddress;
-use crate::http::auth::callback_words::CallbackWords;
+use crate::http::auth::callback_words::{CallbackWords, SignInFailure};
 use crate::http::auth::private_headers;
 use crate::service::mail_words::MailLanguage;
 use crate::service::sign_in::SignedIn;
 
 const PAGE_STYLE: &str = "body{font:1rem/1.5 system-ui,sans-serif;max-width:28rem;margin:15vh auto;padding:0 1rem}\
      :root{color-scheme:light dark}";
-
-/// Why the reader is not signed in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SignInFailure {
-    /// The link was used, or it took too long, or it began in another browser.
-    Over,
-    /// The provider confirms nothing.
-    NotConfirmed,
-    /// The page's site may not write here (any more).
-    SiteNotAllowed,
-}
 
 /// The page that a mailed link leads to: its button opens the link.
 pub(super) fn question(email: &EmailAddress, site: &str, language: MailLanguage) -> Response {

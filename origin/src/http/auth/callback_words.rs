@@ -1,7 +1,17 @@
 //! The words of the pages at which signing in ends, in the languages of the mails that lead to them.
 
-use crate::http::auth::callback_page::SignInFailure;
 use crate::service::mail_words::MailLanguage;
+
+/// Why the reader is not signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SignInFailure {
+    /// The link was used, or it took too long, or it began in another browser.
+    Over,
+    /// The provider confirms nothing.
+    NotConfirmed,
+    /// The page's site may not write here (any more).
+    SiteNotAllowed,
+}
 
 /// The words of one language.
 #[derive(Debug)]

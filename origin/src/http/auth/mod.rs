@@ -23,7 +23,7 @@ use gailou_shared::wire::{Code, FieldError, SignInProviders};
 use serde_json::Value;
 
 use crate::domain::email_address::EmailAddress;
-use crate::http::auth::callback_page::SignInFailure;
+use crate::http::auth::callback_words::SignInFailure;
 use crate::http::cached_page::PRIVATE_CACHING;
 use crate::http::extract::{CountedRead, JsonBody, QueryParameters, RequestClient, UnreadBody};
 use crate::http::middleware::is_own_page;
