@@ -32,6 +32,9 @@ COPY tests tests
 COPY origin origin
 COPY --from=page /src/edge/web/dist edge/web/dist
 ARG TARGETARCH
+# All crates are optimised as one, which takes 3 GB of memory and much longer, and makes the program 13 MB smaller.
+ENV CARGO_PROFILE_RELEASE_LTO=fat \
+    CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
 # Without the names of functions, which a program of `make build` keeps: the image is smaller, and a panic names its line.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,id=gailou-target-${TARGETARCH},target=/src/target,sharing=locked \
