@@ -1,8 +1,6 @@
 /** Reads of the HTTP contract. What sends more than an address is in `send.ts`. */
 
-import { subjectPath } from './paths.ts';
 import { ApiProblem } from './problem.ts';
-import { encodeQuery } from './query.ts';
 import { type ApiAnswer, fetchJson } from './transport.ts';
 import type { Page, Sort } from './wire.ts';
 
@@ -45,10 +43,6 @@ export class ApiClient {
 
   get token(): string | null {
     return this.#tokens.token;
-  }
-
-  listRoots(subject: string, query: ListQuery, options: ReadOptions): Promise<ApiAnswer<Page>> {
-    return this.read(`${subjectPath(subject)}/comments?${encodeQuery(query)}`, options);
   }
 
   /**

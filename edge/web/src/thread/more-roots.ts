@@ -3,6 +3,7 @@
 import '../text/later.ts';
 import { ROOTS_PER_PAGE } from '../api/first-page.ts';
 import { type ListPage, ListPager } from '../api/pager.ts';
+import { listRoots } from '../api/place-calls.ts';
 import type { Comment, Sort } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
 import css from '../style/long-list.css';
@@ -39,7 +40,7 @@ export class MoreRoots {
     this.#list = list;
     this.#first = first;
     this.#pager = new ListPager(
-      (query, options) => api.listRoots(subject, query, options),
+      (query, options) => listRoots(api, subject, query, options),
       { sort, limit: ROOTS_PER_PAGE },
       first,
     );

@@ -1,9 +1,9 @@
 /** Loads the list of roots: the first page, and what loads the next one when its foot comes near. */
 
-import { ROOTS_PER_PAGE } from '../api/first-page.ts';
+import { firstPageUrl } from '../api/first-page.ts';
 import { type ListPage, pageOf } from '../api/list-page.ts';
 import { ApiProblem } from '../api/problem.ts';
-import type { Comment, Sort, Subject } from '../api/wire.ts';
+import type { Comment, Page, Sort, Subject } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
 import type { LaterParts } from './later-parts.ts';
 import type { LiveUpdates } from './live.ts';
@@ -76,8 +76,8 @@ export class RootList {
     this.#showBusy(true);
     try {
       const before = this.#thread.loadBeforeFirst();
-      const query = { sort, limit: ROOTS_PER_PAGE };
-      const page = pageOf(await api.listRoots(subject, query, { signal, pastCaches }));
+      const url = firstPageUrl(subject, sort);
+      const page = pageOf(await api.read<Page>(url, { signal, pastCaches }));
       await this.#thread.comments.addPage(page);
       await before;
       if (signal.aborted) return;
