@@ -17,12 +17,13 @@ export interface OwningComment {
   readonly own: Readonly<OverlayEntry>;
   readonly authorName: string;
   readonly article: HTMLElement;
+  readonly time: HTMLTimeElement;
   /** Who sees a comment that not everyone sees. */
   readonly state: HTMLElement;
   /** Where the frames of its building are drawn. */
   readonly frames: HTMLElement;
   /** Opens the frames where they are not drawn by themselves. */
-  readonly framesButton: HTMLButtonElement;
+  readonly expander: HTMLButtonElement;
   /** Holds at most one form. */
   readonly slot: HTMLElement;
   readonly reply: HTMLButtonElement;

@@ -28,6 +28,8 @@ export class ShownComments {
   declare readonly updateEach: (id: string, change: CommentChange) => void;
   declare readonly updateQuotes: (id: string, change: QuoteChange) => void;
   declare readonly remove: (id: string) => void;
+  declare readonly addFloors: (comments: QuotedComment[]) => void;
+  declare readonly addFloorsOf: (page: Pick<ListPage, 'items' | 'floors'>) => void;
   /** Shows a page of replies under their comment; those on the page keep their places. Answers the others. */
   declare readonly placeReplies: (under: CommentView, replies: Comment[]) => CommentView[];
   readonly #thread: CommentViewHost;
@@ -38,21 +40,8 @@ export class ShownComments {
   }
 
   /** What a page brings, before its comments are placed: they quote each other in any order. */
-  async addPage({ items, floors }: Pick<ListPage, 'items' | 'floors'>): Promise<void> {
-    if (!floors) return;
-    await loadFrames(this.#thread);
-    for (const [id, floor] of Object.entries(floors)) {
-      this.#addFloor({ ...floor, id, content: '', media: floor.media ?? [] });
-    }
-    this.addFloors(items.flatMap((item) => [item, ...(item.top_replies ?? [])]));
-  }
-
-  addFloors(comments: Comment[]): void {
-    for (const comment of comments) this.#addFloor(comment);
-  }
-
-  #addFloor(floor: QuotedComment): void {
-    this.floors.set(floor.id, this.latest(floor));
+  async addPage(page: Pick<ListPage, 'items' | 'floors'>): Promise<void> {
+    if (page.floors && (await loadFrames(this.#thread))) this.addFloorsOf(page);
   }
 
   viewsOf(id: string): CommentView[] {
