@@ -6,6 +6,7 @@
 import '../text/later.ts';
 import { type AccountHost, ReaderAccount } from '../account/account.ts';
 import { ApiProblem } from '../api/problem.ts';
+import type { Subject } from '../api/wire.ts';
 import { ReaderActs } from '../comment/acts.ts';
 import type { LaterHost, MessagePlace } from '../comment/host.ts';
 import type * as Forms from '../composer/forms.ts';
@@ -21,6 +22,7 @@ import { describeProblem } from '../text/describe-problem.ts';
 import { addChanges } from './comment-changes.ts';
 import { HostToken, type TokenSource } from './host-token.ts';
 import type { LinkedPanel, LinkedPanelHost } from './linked-panel.ts';
+import type { LiveHost, LiveUpdates } from './live.ts';
 import { Reacting } from './reacting.ts';
 import { ReaderState } from './reader-state.ts';
 import type { Writing, WritingHost } from './writing.ts';
@@ -31,18 +33,24 @@ export interface LaterThread
   extends MenuHost,
     WritingHost,
     Omit<LinkedPanelHost, keyof WritingHost | keyof MenuHost>,
+    Omit<LiveHost, keyof WritingHost | keyof MenuHost | 'roots'>,
     Omit<AccountHost, keyof WritingHost | keyof MenuHost> {
   readonly comments: MenuHost['comments'] & WritingHost['comments'];
   readonly frame: WritingHost['frame'];
   readonly reader: ReaderState;
   readonly account: ReaderAccount;
   readonly reacting: Reacting;
-  readonly roots: { readonly isLoaded: boolean };
+  readonly roots: LiveHost['roots'] & { readonly first: { readonly epoch: number } | null };
   readonly token: TokenSource;
   readonly isStarted: boolean;
   muting: Muting | null;
   writing: Writing;
-  onHostToken(token: string | null): void;
+  readonly isHidden: boolean;
+  readonly isLiveAllowed: () => boolean;
+  readonly areKeysAllowed: () => boolean;
+  info: Pick<Subject, 'state'>;
+  live: LiveUpdates | null;
+  loadFirst(): Promise<void>;
 }
 
 export class LaterParts implements LaterHost {
@@ -66,7 +74,7 @@ export class LaterParts implements LaterHost {
     this.recent = new RecentActs(recentKey(thread.api.base, thread.subject));
     this.reacting = new Reacting(thread);
     this.account = new ReaderAccount(thread);
-    this.hostToken = new HostToken(thread.token, (token) => thread.onHostToken(token));
+    this.hostToken = new HostToken(thread.token, (token) => this.#onHostToken(token));
     const { account, hostToken, reacting, reader, recent } = this;
     Object.assign(thread, {
       account,
@@ -74,6 +82,7 @@ export class LaterParts implements LaterHost {
       reacting,
       reader,
       recent,
+      close: () => this.#closeSubject(),
       becomeGuest: (place: MessagePlace) => this.#becomeGuest(place),
       loadForms: () => this.loadForms(),
       loaded: <Part>(loading: Promise<Part>, place: MessagePlace) => this.#loaded(loading, place),
@@ -100,6 +109,36 @@ export class LaterParts implements LaterHost {
   /** What there is to say above the list; empty where there is nothing. */
   get notice(): string {
     return this.linked?.notice || this.reader.notice;
+  }
+
+  /** Keys and what else a reader gets who comes to the comments; rejects where it cannot be loaded. */
+  async startUsedParts(): Promise<void> {
+    const { startUsedParts } = await import('./used-parts.ts');
+    startUsedParts(this.thread, this.thread.areKeysAllowed);
+  }
+
+  /** Opens or closes the event stream; rejects where it cannot be loaded. */
+  async updateLive(): Promise<void> {
+    const { thread } = this;
+    const { LiveUpdates } = await import('./live.ts');
+    thread.live ??= new LiveUpdates(thread, thread.isLiveAllowed);
+    thread.live.update(thread.roots.first?.epoch);
+  }
+
+  /** The host page has given another token. */
+  #onHostToken(token: string | null): void {
+    this.thread.identity.hostToken = token;
+    this.reader.onIdentityChange();
+    // A hidden subject is empty to everybody but a moderator.
+    if (this.thread.isHidden) this.thread.loadFirst();
+  }
+
+  /** The server has refused a post because the subject is closed. */
+  #closeSubject(): void {
+    const { thread } = this;
+    thread.info = { ...thread.info, state: 'closed' };
+    thread.showState();
+    for (const view of thread.comments.views) view.renderActions();
   }
 
   /** Opens the search of the thread, or closes it; rejects where it cannot be loaded. */

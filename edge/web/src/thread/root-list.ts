@@ -22,8 +22,7 @@ interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
   readonly pinned: Comment[];
   /** What is read before the first comment is shown. */
   loadBeforeFirst(): Promise<void>;
-  /** Null keeps what is known. */
-  applySubject(subject: Subject | null): void;
+  applySubject(subject: Subject): void;
   /** Opens the event stream, where the page allows one. */
   updateLive(): void;
   /** The event of the first list or comment that is shown. */
@@ -32,7 +31,14 @@ interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
 
 export class RootList {
   readonly #thread: RootListHost;
-  readonly #observer: IntersectionObserver;
+  /** Infinite scroll. The button of the foot stays for the keyboard, and after an error. */
+  readonly #observer = new IntersectionObserver(
+    (entries) => {
+      const isNear = entries.some((entry) => entry.isIntersecting);
+      if (isNear && !this.#thread.frame.error.textContent) this.#loadMore(false);
+    },
+    { rootMargin: FOOT_MARGIN },
+  );
   /** Null until a first page is shown. */
   first: ListPage | null = null;
   /** Null until the next page is asked for. */
@@ -42,7 +48,6 @@ export class RootList {
 
   constructor(thread: RootListHost) {
     this.#thread = thread;
-    this.#observer = this.#watchFoot();
     thread.frame.next.onclick = () => this.#onFootButton();
   }
 
@@ -111,8 +116,8 @@ export class RootList {
     const { comments, frame, later, live, sort, sortBar } = this.#thread;
     comments.main.clear();
     sortBar.show(sort);
-    this.#thread.applySubject(page.subject);
-    this.#showPinned();
+    if (page.subject) this.#thread.applySubject(page.subject);
+    for (const view of this.showRoots(this.#thread.pinned)) view.setPinned();
     this.showRoots(page.items);
     later?.reader.showRecentPosts();
     live?.forgetListed();
@@ -122,15 +127,6 @@ export class RootList {
     this.#thread.emitReady();
     this.#thread.updateLive();
     later?.reader.loadOverlay([...comments.main.views.keys()]);
-  }
-
-  #showPinned(): void {
-    const { comments, pinned } = this.#thread;
-    for (const comment of pinned) {
-      const view = comments.place(comment, comments.main);
-      view?.setPinned();
-      view?.showReplies(comment);
-    }
   }
 
   /** The views of those that were not in their place already. */
@@ -163,17 +159,5 @@ export class RootList {
     // A foot that stays inside the window is reported again only when it is observed again.
     this.#observer.unobserve(frame.foot);
     this.#observer.observe(frame.foot);
-  }
-
-  /** Infinite scroll. The button of the foot stays for the keyboard, and after an error. */
-  #watchFoot(): IntersectionObserver {
-    const { error, foot } = this.#thread.frame;
-    const onIntersection: IntersectionObserverCallback = (entries) => {
-      if (!entries.some((entry) => entry.isIntersecting) || error.textContent) return;
-      this.#loadMore(false);
-    };
-    const observer = new IntersectionObserver(onIntersection, { rootMargin: FOOT_MARGIN });
-    observer.observe(foot);
-    return observer;
   }
 }

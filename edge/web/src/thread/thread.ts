@@ -58,6 +58,9 @@ export class CommentThread {
   readonly makeCard: CommentViewHost['makeCard'];
   readonly comments: ShownComments;
   readonly roots: RootList;
+  /** The decisions of the page. */
+  readonly isLiveAllowed: () => boolean;
+  readonly areKeysAllowed: () => boolean;
   /** The open forms. */
   readonly composers = new Set<Composer>();
   /** Null before the thread is used, or its reader known. */
@@ -72,6 +75,7 @@ export class CommentThread {
   declare readonly reader: ReaderState;
   declare readonly recent: RecentActs;
   declare readonly becomeGuest: CommentHost['becomeGuest'];
+  declare readonly close: CommentHost['close'];
   declare readonly loadForms: CommentHost['loadForms'];
   declare readonly loaded: CommentHost['loaded'];
   declare readonly rename: (name: string) => Promise<void>;
@@ -87,11 +91,14 @@ export class CommentThread {
   /** Whether its comments are loaded, or on their way. */
   isStarted = false;
   readonly #element: HTMLElement;
-  readonly #isLiveAllowed: () => boolean;
   readonly #composer: MainComposer;
-  #info: Partial<Subject> = {};
-  /** What could not be loaded of what shows a linked comment. */
-  #notice = '';
+  /** What the server says about the subject; a usual one until then. */
+  info: Omit<Subject, 'comments' | 'type' | 'key'> = {
+    mode: 'two_level',
+    state: 'open',
+    owner_id: null,
+    pinned: [],
+  };
   #isReady = false;
   #isStopped = false;
 
@@ -116,19 +123,17 @@ export class CommentThread {
     });
     this.frame.search.onclick = () => this.#whenComplete((later) => later.toggleSearch());
     this.#composer = new MainComposer(this, this.frame.composer);
-    this.#loadPartsOnUse(settings.areKeysAllowed);
+    this.#loadPartsOnUse();
     this.comments = new ShownComments(this, this.frame.list);
     followCommentLinks(this.frame.section, (id) => this.#showLinked(id));
-    this.#isLiveAllowed = () => settings.isLiveAllowed() && !this.#isStopped;
+    this.isLiveAllowed = () => settings.isLiveAllowed() && !this.#isStopped;
+    this.areKeysAllowed = settings.areKeysAllowed;
     this.roots = new RootList(this);
   }
 
-  /** Replies that were folded before are folded at once. What cannot be loaded is tried again. */
-  #loadPartsOnUse(areKeysAllowed: () => boolean): void {
-    const load = () =>
-      Promise.all([import('./used-parts.ts'), this.complete()])
-        .then(([{ startUsedParts }]) => startUsedParts(this, areKeysAllowed))
-        .catch(() => undefined);
+  /** Replies that were folded before are folded at once. */
+  #loadPartsOnUse(): void {
+    const load = () => this.#whenComplete((later) => later.startUsedParts());
     if (tabStorage.get(foldedKey(this.api.base, this.subject))) load();
     for (const event of ['pointerenter', 'focusin']) {
       this.frame.section.addEventListener(event, load);
@@ -139,11 +144,11 @@ export class CommentThread {
     this.isStarted = true;
     if (this.later) this.hostToken.start();
     else if (this.identity.token || this.token || hasSignInCode()) this.#whenComplete();
-    if (this.subject) this.#loadFirst();
+    if (this.subject) this.loadFirst();
   }
 
   /** A link may lead to a comment that the list has. */
-  async #loadFirst(): Promise<void> {
+  async loadFirst(): Promise<void> {
     await this.roots.loadFirst();
     this.followAddress();
   }
@@ -156,10 +161,8 @@ export class CommentThread {
   }
 
   #showLinked(id: string): void {
-    const showMessage = (notice: string) => {
-      this.#notice = notice;
-      this.showState();
-    };
+    const showMessage = (message: string) =>
+      message ? this.frame.showNotice(message) : this.showState();
     this.act({ showMessage }, (later) => later.showLinked(id, { showMessage }));
   }
 
@@ -197,15 +200,10 @@ export class CommentThread {
     if (later) action(later);
   }
 
-  /** Opens or closes the event stream. Where it cannot be loaded the list is as it was; the next update tries again. */
-  async updateLive(): Promise<void> {
-    const isUseful = this.#isLiveAllowed() && !document.hidden && this.roots.isLoaded;
-    if (!this.live && !isUseful) return;
-    try {
-      const [{ LiveUpdates }] = await Promise.all([import('./live.ts'), this.complete()]);
-      this.live ??= new LiveUpdates(this, this.#isLiveAllowed);
-      this.live.update(this.roots.first?.epoch);
-    } catch {}
+  /** Opens or closes the event stream. Where it cannot be loaded the list is as it was. */
+  updateLive(): void {
+    const isUseful = this.isLiveAllowed() && !document.hidden && this.roots.isLoaded;
+    if (this.live || isUseful) this.#whenComplete((later) => later.updateLive());
   }
 
   get text(): Strings {
@@ -213,23 +211,23 @@ export class CommentThread {
   }
 
   get mode(): SubjectMode {
-    return this.#info.mode ?? 'two_level';
+    return this.info.mode;
   }
 
   get ownerId(): string | null {
-    return this.#info.owner_id ?? null;
+    return this.info.owner_id;
   }
 
   get isOpen(): boolean {
-    return (this.#info.state ?? 'open') === 'open';
+    return this.info.state === 'open';
   }
 
-  get #isHidden(): boolean {
-    return this.#info.state === 'hidden';
+  get isHidden(): boolean {
+    return this.info.state === 'hidden';
   }
 
   get pinned(): Comment[] {
-    return this.#info.pinned ?? [];
+    return this.info.pinned;
   }
 
   /** The choice is shown with the list; one that could not be loaded can be made again. */
@@ -243,9 +241,14 @@ export class CommentThread {
   /** A function is called as soon as the comments are loaded, so that it matters who reads them. */
   setToken(token: TokenSource): void {
     this.token = token;
-    if (this.later) this.hostToken.set(token);
-    else if (typeof token !== 'function') this.onHostToken(token);
-    else if (this.isStarted) this.#whenComplete();
+    if (this.later) {
+      this.hostToken.set(token);
+      return;
+    }
+    this.identity.hostToken = typeof token === 'string' ? token : null;
+    if (token && this.isStarted) this.#whenComplete();
+    // A hidden subject is empty to everybody but a moderator.
+    if (this.isHidden) this.loadFirst();
   }
 
   /** What cannot be loaded is tried again by the next press or change. */
@@ -255,23 +258,10 @@ export class CommentThread {
       .catch(() => undefined);
   }
 
-  /** The host page has given another token. */
-  onHostToken(token: string | null): void {
-    this.identity.hostToken = token;
-    if (this.later) this.reader.onIdentityChange();
-    else if (token) this.#whenComplete();
-    // A hidden subject is empty to everybody but a moderator.
-    if (this.#isHidden) this.#loadFirst();
-  }
-
-  /** Null keeps what is known. */
-  applySubject(subject: Subject | null): void {
-    this.#info = subject ?? this.#info;
-    const { comments } = this.#info;
-    if (comments !== undefined) {
-      this.setCount(comments);
-      this.sortBar.hideFor(comments);
-    }
+  applySubject(subject: Subject): void {
+    this.info = subject;
+    this.setCount(subject.comments);
+    this.sortBar.hideFor(subject.comments);
     this.showState();
   }
 
@@ -281,17 +271,10 @@ export class CommentThread {
     this.emit('gailou:count', { subject: this.subject, count });
   }
 
-  /** The server has refused a post because the subject is closed. */
-  close(): void {
-    this.#info = { ...this.#info, state: 'closed' };
-    this.showState();
-    for (const view of this.comments.views) view.renderActions();
-  }
-
   /** Shows whether one can write here, and why not. */
   showState(): void {
-    const closed = this.#isHidden ? this.text.hiddenSubject : this.text.closed;
-    this.frame.showNotice(this.#notice || this.later?.notice || (this.isOpen ? '' : closed));
+    const closed = this.isHidden ? this.text.hiddenSubject : this.text.closed;
+    this.frame.showNotice(this.later?.notice || (this.isOpen ? '' : closed));
     // A text that is being written stays where its author can copy it.
     const isFormShown = this.isOpen || !this.#composer.isEmpty;
     this.frame.composer.hidden = !isFormShown;
