@@ -21,35 +21,30 @@ export class PageTheme {
   readonly sheet = new CSSStyleSheet();
   readonly #element: HTMLElement;
   readonly #theme: () => Theme;
-  readonly #observer = new MutationObserver(() => this.update());
   readonly #preference = matchMedia('(prefers-color-scheme: dark)');
-  #ended = new AbortController();
 
   constructor(element: HTMLElement, theme: () => Theme) {
     this.#element = element;
     this.#theme = theme;
   }
 
-  start(): void {
+  /** Follows the page until `signal` is aborted. */
+  follow(signal: AbortSignal): void {
+    const update = () => this.update();
     // Pages switch by `class`, `style`, `data-theme` and other names.
+    const observer = new MutationObserver(update);
     for (const node of [document.documentElement, document.body]) {
-      this.#observer.observe(node, { attributes: true });
+      observer.observe(node, { attributes: true });
     }
-    this.#ended = new AbortController();
-    const { signal } = this.#ended;
-    this.#preference.addEventListener('change', () => this.update(), { signal });
+    signal.addEventListener('abort', () => observer.disconnect());
+    this.#preference.addEventListener('change', update, { signal });
     // A page that fades its background has the new one at the end.
     const onTransition = ({ propertyName, target }: TransitionEvent) => {
       const isBackground = propertyName === 'background-color';
-      if (isBackground && (target as Node).contains(this.#element)) this.update();
+      if (isBackground && (target as Node).contains(this.#element)) update();
     };
     document.addEventListener('transitionend', onTransition, { signal });
-    this.update();
-  }
-
-  stop(): void {
-    this.#observer.disconnect();
-    this.#ended.abort();
+    update();
   }
 
   update(): void {

@@ -57,8 +57,6 @@ const first = {
   build: 'Reply',
   /** Opens the conversation below an answer. */
   showFloors: (n: number) => plural(n, { one: '# floor', other: '# floors' }),
-  wholeText: 'Show the whole text',
-  foldText: 'Fold',
   /** The menu of a comment. */
   more: 'More',
   /** Beside the name of the member that the subject belongs to. */
