@@ -96,7 +96,7 @@ export class GailouComments extends HTMLElement {
     window.addEventListener('hashchange', () => this.#followAddress(), { signal });
     document.addEventListener('visibilitychange', () => this.#thread?.updateLive(), { signal });
     this.#timesTimer = setInterval(() => this.#thread?.frame.updateTimes(), TIMES_INTERVAL_MS);
-    this.#pageTheme.start();
+    this.#pageTheme.follow(signal);
     this.#restart();
   }
 
@@ -106,7 +106,6 @@ export class GailouComments extends HTMLElement {
       this.#isAttached = false;
       this.#detached.abort();
       clearInterval(this.#timesTimer);
-      this.#pageTheme.stop();
       this.#stop();
       this.#thread = null;
       this.#awaitedLocale = null;

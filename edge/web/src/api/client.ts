@@ -54,12 +54,17 @@ export class ApiClient {
     { pastCaches, signal }: ReadOptions = {},
   ): Promise<ApiAnswer<Data>> {
     const read = (token?: string) => {
-      const headers: Record<string, string> = { Accept: 'application/json' };
-      if (token) headers.Authorization = `Bearer ${token}`;
+      const headers = {
+        Accept: 'application/json',
+        ...(token && { Authorization: `Bearer ${token}` }),
+      };
       // `reload` sends `Cache-Control: no-cache`, and the request still needs no preflight.
-      const init: RequestInit = { headers, cache: pastCaches ? 'reload' : 'default' };
-      if (signal) init.signal = signal;
-      return fetchJson<Data>(this.base + path, init, READ_TIMEOUT_MS);
+      const cache = pastCaches ? 'reload' : 'default';
+      return fetchJson<Data>(
+        this.base + path,
+        { headers, cache, signal: signal ?? null },
+        READ_TIMEOUT_MS,
+      );
     };
     const shared = read();
     const isHidden = await shared.then(({ data }) => isOfHiddenSubject(data), isNotFound);

@@ -41,7 +41,7 @@ async function answerTo(
     return { response, data: parseJson(await response.text()) };
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiProblem({ detail: error instanceof Error ? error.message : String(error) });
+    throw new ApiProblem({ detail: String(error) });
   }
 }
 

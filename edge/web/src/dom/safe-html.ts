@@ -47,7 +47,7 @@ function copySafeElement(element: Element, to: ParentNode): void {
     return;
   }
   const copy = document.createElement(tag);
-  if (tag === 'a') copyLink(element, copy);
+  if (copy instanceof HTMLAnchorElement) copyLink(element, copy);
   const start = element.getAttribute('start') ?? '';
   if (tag === 'ol' && /^\d{1,6}$/.test(start)) copy.setAttribute('start', start);
   // Each paragraph has a direction of its own; a wide one can be scrolled by keys.
@@ -57,11 +57,8 @@ function copySafeElement(element: Element, to: ParentNode): void {
   to.append(copy);
 }
 
-function copyLink(from: Element, to: HTMLElement): void {
+function copyLink(from: Element, to: HTMLAnchorElement): void {
   const written = from.getAttribute('href');
   const href = written ? safeUrl(written, LINK_PROTOCOLS) : null;
-  if (!href) return;
-  to.setAttribute('href', href);
-  to.setAttribute('rel', 'nofollow ugc noopener noreferrer');
-  to.setAttribute('target', '_blank');
+  if (href) Object.assign(to, { href, rel: 'nofollow ugc noopener noreferrer', target: '_blank' });
 }

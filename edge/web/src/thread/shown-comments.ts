@@ -83,17 +83,16 @@ export class ShownComments {
   /** Puts the view where it belongs: under its container, else at the end or the top of the list. */
   seat(view: CommentView, { onTop = false } = {}): void {
     const container = this.containerOf(view);
-    if (container) container.replies.append(view.node);
-    else if (onTop) view.scope.list.prepend(view.node);
-    else view.scope.list.append(view.node);
-    if (container) {
-      const depth = container.comment.path.length;
-      container.replies.classList.toggle('flat', depth > MAX_TREE_INDENT);
-    }
     const { parent_id, path } = view.comment;
-    if (container)
-      view.showAnswered(container.comment.id === parent_id ? 'below-parent' : 'in-thread');
-    else view.showAnswered(path.length > 1 ? 'alone' : 'in-thread');
+    if (container) {
+      const { comment, replies } = container;
+      replies.append(view.node);
+      replies.classList.toggle('flat', comment.path.length > MAX_TREE_INDENT);
+      view.showAnswered(comment.id === parent_id ? 'below-parent' : 'in-thread');
+    } else {
+      view.scope.list[onTop ? 'prepend' : 'append'](view.node);
+      view.showAnswered(path.length > 1 ? 'alone' : 'in-thread');
+    }
   }
 
   /** The view that a reply is drawn under: its drawn parent in a tree, else its root. */
