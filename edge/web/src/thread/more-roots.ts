@@ -1,4 +1,4 @@
-/** The next pages of a list. They are loaded when its foot comes near. */
+/** The next pages of a list, each when the foot comes near. It is loaded with a first page that is not the last one. */
 
 import '../text/later.ts';
 import { ROOTS_PER_PAGE } from '../api/first-page.ts';
@@ -24,6 +24,9 @@ interface FirstRoots {
   updateFoot(): void;
 }
 
+/** The next page is fetched when the foot is so near to the window. */
+const FOOT_MARGIN = '600px';
+
 addStyles(css);
 
 export class MoreRoots {
@@ -31,19 +34,31 @@ export class MoreRoots {
   readonly #list: FirstRoots;
   readonly #first: ListPage;
   readonly #pager: ListPager;
+  readonly #signal: AbortSignal;
+  /** Infinite scroll. The button of the foot stays for the keyboard, and after an error. */
+  readonly #observer = new IntersectionObserver(
+    (entries) => {
+      const isNear = entries.some((entry) => entry.isIntersecting);
+      if (isNear && !this.#thread.frame.error.textContent) this.loadNext();
+    },
+    { rootMargin: FOOT_MARGIN },
+  );
   #isLoading = false;
 
-  /** The list has shown the page `first`. */
-  constructor(thread: MoreRootsHost, list: FirstRoots, first: ListPage) {
+  /** The list has shown the page `first`; `signal` ends with it. */
+  constructor(thread: MoreRootsHost, list: FirstRoots, first: ListPage, signal: AbortSignal) {
     const { api, sort, subject } = thread;
     this.#thread = thread;
     this.#list = list;
     this.#first = first;
+    this.#signal = signal;
     this.#pager = new ListPager(
       (query, options) => listRoots(api, subject, query, options),
       { sort, limit: ROOTS_PER_PAGE },
       first,
     );
+    this.#observer.observe(thread.frame.foot);
+    signal.addEventListener('abort', () => this.#observer.disconnect());
   }
 
   get isEnded(): boolean {
@@ -51,18 +66,18 @@ export class MoreRoots {
   }
 
   /** `byButton` moves the focus to the first new comment. */
-  async loadNext(byButton: boolean, signal: AbortSignal): Promise<void> {
+  async loadNext({ byButton = false } = {}): Promise<void> {
     const { comments, frame } = this.#thread;
     if (this.isEnded || this.#isLoading) return;
     this.#isLoading = true;
     frame.error.textContent = '';
     frame.next.setAttribute('aria-disabled', 'true');
     try {
-      const page = await this.#pager.next({ signal });
+      const page = await this.#pager.next({ signal: this.#signal });
       await comments.addPage(page);
       if (this.#isCurrent) this.#show(page, byButton);
     } catch (problem) {
-      if (this.#isCurrent && !signal.aborted) await this.#list.showLoadError(problem);
+      if (this.#isCurrent && !this.#signal.aborted) await this.#list.showLoadError(problem);
     } finally {
       this.#isLoading = false;
       frame.next.removeAttribute('aria-disabled');
@@ -80,6 +95,9 @@ export class MoreRoots {
     if (page.subject) this.#thread.setCount(page.subject.comments);
     frame.showStale(page.isStale);
     this.#list.updateFoot();
+    // A foot that stays inside the window is reported again only when it is observed again.
+    this.#observer.unobserve(frame.foot);
+    this.#observer.observe(frame.foot);
     if (views.length > 0) frame.announce(text.commentsLoaded(views.length));
     if (byButton) views[0]?.focus();
     later?.reader.loadOverlay(

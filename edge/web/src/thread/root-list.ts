@@ -1,4 +1,4 @@
-/** Loads the list of roots: the first page, and what loads the next one when its foot comes near. */
+/** Loads the list of roots: the first page, and what loads the next ones where there are any. */
 
 import { firstPageUrl } from '../api/first-page.ts';
 import { type ListPage, pageOf } from '../api/list-page.ts';
@@ -11,15 +11,11 @@ import type { MoreRoots } from './more-roots.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { SortBar } from './sort-bar.ts';
 
-/** The next page is fetched when the foot is so near to the window. */
-const FOOT_MARGIN = '600px';
-
 interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
   readonly live: LiveUpdates | null;
   readonly later: LaterParts | null;
   readonly sort: Sort;
   readonly sortBar: SortBar;
-  readonly pinned: Comment[];
   /** What is read before the first comment is shown. */
   loadBeforeFirst(): Promise<void>;
   applySubject(subject: Subject): void;
@@ -31,17 +27,9 @@ interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
 
 export class RootList {
   readonly #thread: RootListHost;
-  /** Infinite scroll. The button of the foot stays for the keyboard, and after an error. */
-  readonly #observer = new IntersectionObserver(
-    (entries) => {
-      const isNear = entries.some((entry) => entry.isIntersecting);
-      if (isNear && !this.#thread.frame.error.textContent) this.#loadMore(false);
-    },
-    { rootMargin: FOOT_MARGIN },
-  );
   /** Null until a first page is shown. */
   first: ListPage | null = null;
-  /** Null until the next page is asked for. */
+  /** Null until it is loaded, where there are more pages. */
   #more: MoreRoots | null = null;
   /** Ends when another load begins. */
   #load = new AbortController();
@@ -62,7 +50,6 @@ export class RootList {
 
   stop(): void {
     this.#load.abort();
-    this.#observer.disconnect();
   }
 
   #showBusy(isBusy: boolean): void {
@@ -95,20 +82,20 @@ export class RootList {
     this.#showBusy(false);
   }
 
-  /** `byButton` moves the focus to the first new comment. */
-  async #loadMore(byButton: boolean): Promise<void> {
+  /** Loads what loads the next pages; a press on the button of the foot tries that again. */
+  async #loadMore({ byButton = false } = {}): Promise<void> {
     const { first } = this;
-    if (!first || this.isEnded) return;
     const part = await import('./more-roots.ts').catch(() => null);
-    if (!part) return this.showLoadError(new ApiProblem({}));
     // Another list may have come.
-    if (first !== this.first) return;
-    this.#more ??= new part.MoreRoots(this.#thread, this, first);
-    await this.#more.loadNext(byButton, this.#load.signal);
+    if (!first || first !== this.first) return;
+    if (part) this.#more ??= new part.MoreRoots(this.#thread, this, first, this.#load.signal);
+    if (!byButton) return;
+    if (this.#more) this.#more.loadNext({ byButton });
+    else this.showLoadError(new ApiProblem({}));
   }
 
   #onFootButton(): void {
-    if (this.first) this.#loadMore(true);
+    if (this.first) this.#loadMore({ byButton: true });
     else this.loadFirst();
   }
 
@@ -116,13 +103,16 @@ export class RootList {
     const { comments, frame, later, live, sort, sortBar } = this.#thread;
     comments.main.clear();
     sortBar.show(sort);
-    if (page.subject) this.#thread.applySubject(page.subject);
-    for (const view of this.showRoots(this.#thread.pinned)) view.setPinned();
+    if (page.subject) {
+      this.#thread.applySubject(page.subject);
+      for (const view of this.showRoots(page.subject.pinned)) view.setPinned();
+    }
     this.showRoots(page.items);
     later?.reader.showRecentPosts();
     live?.forgetListed();
     frame.showStale(page.isStale);
     this.updateFoot();
+    if (!page.isEnded) this.#loadMore();
     frame.takeOver();
     this.#thread.emitReady();
     this.#thread.updateLive();
@@ -156,8 +146,5 @@ export class RootList {
     frame.next.textContent = text.loadMore;
     frame.next.hidden = this.isEnded;
     this.#thread.updateEmpty();
-    // A foot that stays inside the window is reported again only when it is observed again.
-    this.#observer.unobserve(frame.foot);
-    this.#observer.observe(frame.foot);
   }
 }

@@ -6,7 +6,7 @@
 import type { ReaderAccount } from '../account/account.ts';
 import { ApiClient } from '../api/client.ts';
 import type { ApiProblem } from '../api/problem.ts';
-import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
+import type { Sort, Subject, SubjectMode } from '../api/wire.ts';
 import { cardIn } from '../comment/card.ts';
 import type { CommentHost, MessagePlace } from '../comment/host.ts';
 import type { CommentViewHost } from '../comment/view.ts';
@@ -93,11 +93,10 @@ export class CommentThread {
   readonly #element: HTMLElement;
   readonly #composer: MainComposer;
   /** What the server says about the subject; a usual one until then. */
-  info: Omit<Subject, 'comments' | 'type' | 'key'> = {
+  info: Pick<Subject, 'mode' | 'owner_id' | 'state'> = {
     mode: 'two_level',
-    state: 'open',
     owner_id: null,
-    pinned: [],
+    state: 'open',
   };
   #isReady = false;
   #isStopped = false;
@@ -224,10 +223,6 @@ export class CommentThread {
 
   get isHidden(): boolean {
     return this.info.state === 'hidden';
-  }
-
-  get pinned(): Comment[] {
-    return this.info.pinned;
   }
 
   /** The choice is shown with the list; one that could not be loaded can be made again. */
