@@ -1,6 +1,7 @@
 /** The reader's account, from the thread's side: what it needs is loaded when there is something to do. */
 
 import type { Guest, SignInProvider } from '../api/wire.ts';
+import { kindOf } from '../model/member.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { hasSignInCode } from '../util/sign-in-code.ts';
 import type { Bell } from './bell.ts';
@@ -54,7 +55,7 @@ export class ReaderAccount {
 
   /** Asks for another token in the place of one that was refused, or whose claims have changed. */
   async renew(): Promise<boolean> {
-    if (this.#host.identity.kind !== 'account') return false;
+    if (kindOf(this.#host.identity) !== 'account') return false;
     return (await this.#load()).session.renew();
   }
 

@@ -50,7 +50,7 @@ export class ComposerForm {
   ) {
     this.node = shell.form;
     this.field = shell.field;
-    this.text = textField(shell.input, handlers);
+    this.text = textField(shell, handlers);
     this.name = nameField(strings.namePlaceholder);
     this.#nameRow = h(
       'div',
@@ -147,10 +147,10 @@ function clearError({ input, error }: Field<HTMLElement>): void {
 }
 
 function textField(
-  input: HTMLTextAreaElement,
+  { input, fault: error }: ComposerShell,
   handlers: ComposerHandlers,
 ): Field<HTMLTextAreaElement> {
-  const error = h('p', { class: 'error', role: 'alert', id: uniqueId('error') });
+  error.id = uniqueId('error');
   input.rows = 3;
   input.setAttribute('aria-describedby', error.id);
   input.addEventListener('input', handlers.onInput);

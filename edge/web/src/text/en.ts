@@ -23,7 +23,6 @@ const first = {
   controversial: 'Controversial',
   loading: 'Loading comments…',
   empty: 'Be the first to comment.',
-  loadMore: 'Load more comments',
   loadFailed: 'The comments could not be loaded.',
   tryAgain: 'Try again',
   stale: 'Showing a saved copy; the comment server cannot be reached right now.',

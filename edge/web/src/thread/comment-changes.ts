@@ -39,7 +39,10 @@ export function addChanges(comments: ShownComments): void {
       comments.addFloors([...others, ...own]);
     },
     remove: (id: string) => {
-      for (const view of comments.viewsOf(id)) view.scope.remove(view);
+      for (const { node, scope } of comments.viewsOf(id)) {
+        node.remove();
+        scope.views.delete(id);
+      }
     },
     placeReplies: ({ scope }: CommentView, replies: Comment[]) =>
       replies.flatMap((reply) => {

@@ -114,7 +114,8 @@ export class LaterParts implements LaterHost {
   /** Keys and what else a reader gets who comes to the comments; rejects where it cannot be loaded. */
   async startUsedParts(): Promise<void> {
     const { startUsedParts } = await import('./used-parts.ts');
-    startUsedParts(this.thread, this.thread.areKeysAllowed);
+    const load = () => this.loadForms().catch(() => undefined);
+    startUsedParts(this.thread, this.thread.areKeysAllowed, load);
   }
 
   /** Opens or closes the event stream; rejects where it cannot be loaded. */
@@ -161,7 +162,6 @@ export class LaterParts implements LaterHost {
     if (!forms || main.composer) return;
     main.composer = new forms.Composer(this.thread, {}, null, main.shell);
     this.thread.composers.add(main.composer);
-    main.error.remove();
   }
 
   /** What the reader writes with; rejects where it cannot be loaded. A second call costs nothing. */

@@ -57,6 +57,7 @@ export class MoreRoots {
       { sort, limit: ROOTS_PER_PAGE },
       first,
     );
+    thread.frame.next.textContent = thread.text.loadMore;
     this.#observer.observe(thread.frame.foot);
     signal.addEventListener('abort', () => this.#observer.disconnect());
   }
@@ -92,6 +93,7 @@ export class MoreRoots {
   #show(page: ListPage, byButton: boolean): void {
     const { frame, later, text } = this.#thread;
     const views = this.#list.showRoots(page.items);
+    frame.next.textContent = text.loadMore;
     if (page.subject) this.#thread.setCount(page.subject.comments);
     frame.showStale(page.isStale);
     this.#list.updateFoot();

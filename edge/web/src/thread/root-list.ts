@@ -101,7 +101,8 @@ export class RootList {
 
   #showFirst(page: ListPage): void {
     const { comments, frame, later, live, sort, sortBar } = this.#thread;
-    comments.main.clear();
+    comments.main.list.replaceChildren();
+    comments.main.views.clear();
     sortBar.show(sort);
     if (page.subject) {
       this.#thread.applySubject(page.subject);
@@ -142,8 +143,7 @@ export class RootList {
   }
 
   updateFoot(): void {
-    const { frame, text } = this.#thread;
-    frame.next.textContent = text.loadMore;
+    const { frame } = this.#thread;
     frame.next.hidden = this.isEnded;
     this.#thread.updateEmpty();
   }

@@ -3,7 +3,7 @@
 import type { ListPage } from '../api/pager.ts';
 import type { Comment } from '../api/wire.ts';
 import { loadFrames } from '../comment/building.ts';
-import { CommentScope } from '../comment/comment-scope.ts';
+import type { CommentScope } from '../comment/comment-scope.ts';
 import { CommentView, type CommentViewHost } from '../comment/view.ts';
 import type { QuotedComment, ShownComment } from '../model/shown-comment.ts';
 
@@ -36,7 +36,7 @@ export class ShownComments {
 
   constructor(thread: CommentViewHost, list: HTMLOListElement) {
     this.#thread = thread;
-    this.main = new CommentScope(list);
+    this.main = { list, views: new Map() };
   }
 
   /** What a page brings, before its comments are placed: they quote each other in any order. */

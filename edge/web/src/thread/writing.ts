@@ -5,7 +5,7 @@ import { changeMe, createGuest, renameGuest } from '../api/member-calls.ts';
 import { parseSubjectName } from '../api/subject-name.ts';
 import type { Author, Comment } from '../api/wire.ts';
 import { uniqueId } from '../dom/template.ts';
-import { keepGuest, memberOf } from '../model/member.ts';
+import { keepGuest, kindOf, memberOf } from '../model/member.ts';
 import type { AnsweredComment, ShownComment } from '../model/shown-comment.ts';
 import type { HostToken } from './host-token.ts';
 import type { LiveUpdates } from './live.ts';
@@ -54,7 +54,7 @@ export class Writing {
       name: member.name || guestName,
       avatar: member.avatar ?? null,
       level: member.level ?? null,
-      guest: !identity.kind || identity.kind === 'guest',
+      guest: !kindOf(identity) || kindOf(identity) === 'guest',
       role: null,
     };
     return {
@@ -129,7 +129,7 @@ export class Writing {
   /** The reader stays the same. Rejects with an `ApiProblem` when the server refuses the name. */
   async rename(name: string): Promise<void> {
     const { account, api, identity, reader } = this.#thread;
-    if (identity.kind === 'account') {
+    if (kindOf(identity) === 'account') {
       await changeMe(api, { name });
       // The name is in the token.
       await account.renew();
