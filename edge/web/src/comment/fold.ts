@@ -12,15 +12,9 @@ const MIN_FOLDED_LENGTH = 90;
 export const FOLD_HTML = '<div class="fold"><div class="clip"></div></div>';
 
 const folds = new WeakMap<Element, TextFold>();
-let observer: ResizeObserver | null = null;
-
-function observe(body: Element, fold: TextFold): void {
-  observer ??= new ResizeObserver((entries) => {
-    for (const { target } of entries) folds.get(target)?.measure();
-  });
-  folds.set(body, fold);
-  observer.observe(body);
-}
+const observer = new ResizeObserver((entries) => {
+  for (const { target } of entries) folds.get(target)?.measure();
+});
 
 export class TextFold implements FoldedText {
   readonly node: HTMLElement;
@@ -41,13 +35,15 @@ export class TextFold implements FoldedText {
 
   /** Shows this text; one that was unfolded stays so. */
   show(body: HTMLElement): void {
-    if (this.#body) observer?.unobserve(this.#body);
+    if (this.#body) observer.unobserve(this.#body);
     this.#body = body;
     this.clip.replaceChildren(body);
     const isLong = body.innerHTML.length >= MIN_FOLDED_LENGTH;
     this.clip.classList.toggle('foldable', isLong && !this.isUnfolded);
     this.#setCut(false);
-    if (isLong) observe(body, this);
+    if (!isLong) return;
+    folds.set(body, this);
+    observer.observe(body);
   }
 
   measure(): void {

@@ -7,6 +7,7 @@ import type { ListPage } from '../api/pager.ts';
 import type { Comment, OverlayEntry, Reaction, ReactionState } from '../api/wire.ts';
 import type { Composer, ComposerHost } from '../composer/composer.ts';
 import type * as Forms from '../composer/forms.ts';
+import type { Announcing } from '../dom/announce.ts';
 import type { QuotedComment, ShownComment } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 
@@ -131,9 +132,8 @@ interface FloorSource {
   addPage(page: Pick<ListPage, 'items' | 'floors'>): Promise<void>;
 }
 
-interface ReplyAnnouncer {
+interface ReplyAnnouncer extends Announcing {
   showStale(isStale: boolean): void;
-  announce(message: string): void;
 }
 
 interface OverlaySource {

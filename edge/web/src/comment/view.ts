@@ -88,7 +88,7 @@ export class CommentView implements OwningComment {
     this.when.href = `#comment-${id}`;
     this.time.dateTime = new Date(comment.created_at).toISOString();
     this.time.textContent = locale.timeAgo(comment.created_at);
-    node.addEventListener('click', ({ target }) => this.#onPress(target as Element));
+    node.onclick = ({ target }) => this.#onPress(target as Element);
     this.#render();
   }
 

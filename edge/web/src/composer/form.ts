@@ -49,6 +49,7 @@ export class ComposerForm {
     strings: Strings,
   ) {
     this.node = shell.form;
+    this.node.noValidate = true;
     this.field = shell.field;
     this.text = textField(shell, handlers);
     this.name = nameField(strings.namePlaceholder);

@@ -12,7 +12,7 @@ export interface ComposerShell {
 }
 
 export const SHELL_HTML =
-  '<form class="composer closed" part="composer" novalidate><label class="label sr"></label>' +
+  '<form class="composer closed" part="composer"><label class="label sr"></label>' +
   '<div class="field"><textarea class="input" part="input" rows="1"></textarea></div>' +
   '<p class="fault error" role="alert"></p></form>';
 

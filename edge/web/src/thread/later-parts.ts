@@ -14,11 +14,13 @@ import type { MainComposer } from '../composer/main-composer.ts';
 import type { MenuHost } from '../menu/host.ts';
 import type { Menus } from '../menu/menus.ts';
 import type { Muting } from '../menu/muting.ts';
+import { mutedKey } from '../model/muted.ts';
 import { RecentActs } from '../model/recent-acts.ts';
 import { recentKey } from '../model/recent-key.ts';
 import { addStyles } from '../style/style-sheet.ts';
 import css from '../style/used.css';
 import { describeProblem } from '../text/describe-problem.ts';
+import { siteStorage } from '../util/json-storage.ts';
 import { addChanges } from './comment-changes.ts';
 import { HostToken, type TokenSource } from './host-token.ts';
 import type { LinkedPanel, LinkedPanelHost } from './linked-panel.ts';
@@ -43,6 +45,8 @@ export interface LaterThread
   readonly roots: LiveHost['roots'] & { readonly first: { readonly epoch: number } | null };
   readonly token: TokenSource;
   readonly isStarted: boolean;
+  /** Asks for another token; says whether there is one. */
+  renew: () => Promise<boolean>;
   muting: Muting | null;
   writing: Writing;
   readonly isHidden: boolean;
@@ -83,6 +87,7 @@ export class LaterParts implements LaterHost {
       reader,
       recent,
       close: () => this.#closeSubject(),
+      renew: () => (this.hostToken.isFetched ? this.hostToken.fetch() : this.account.renew()),
       becomeGuest: (place: MessagePlace) => this.#becomeGuest(place),
       loadForms: () => this.loadForms(),
       loaded: <Part>(loading: Promise<Part>, place: MessagePlace) => this.#loaded(loading, place),
@@ -206,6 +211,11 @@ export class LaterParts implements LaterHost {
     if (menus) use(menus);
   }
 
+  /** Where the reader has muted authors, what hides their comments is there before the first comment. */
+  async loadMuting(): Promise<void> {
+    if (siteStorage.get(mutedKey(this.thread.api.base))) await this.loadMenus();
+  }
+
   async loadMenus(): Promise<Menus> {
     const { Menus } = await import('../menu/menus.ts');
     this.#menus ??= new Menus(this.thread);
@@ -218,6 +228,11 @@ export class LaterParts implements LaterHost {
     if (!(problem instanceof ApiProblem)) throw problem;
     this.reader.dropRefusedToken(problem);
     this.thread.emitProblem(problem);
-    place.showMessage(describeProblem(this.thread.locale, problem));
+    place.showMessage(this.describe(problem));
+  }
+
+  /** A sentence for the reader about what went wrong. */
+  describe(problem: ApiProblem): string {
+    return describeProblem(this.thread.locale, problem);
   }
 }

@@ -6,6 +6,7 @@ import { type ListPage, ListPager } from '../api/pager.ts';
 import { listRoots } from '../api/place-calls.ts';
 import type { Comment, Sort } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
+import { announce } from '../dom/announce.ts';
 import css from '../style/long-list.css';
 import { addStyles } from '../style/style-sheet.ts';
 import type { LaterParts } from './later-parts.ts';
@@ -100,7 +101,7 @@ export class MoreRoots {
     // A foot that stays inside the window is reported again only when it is observed again.
     this.#observer.unobserve(frame.foot);
     this.#observer.observe(frame.foot);
-    if (views.length > 0) frame.announce(text.commentsLoaded(views.length));
+    if (views.length > 0) announce(frame, text.commentsLoaded(views.length));
     if (byButton) views[0]?.focus();
     later?.reader.loadOverlay(
       page.items.flatMap(({ id, top_replies }) => [

@@ -16,6 +16,8 @@ interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
   readonly later: LaterParts | null;
   readonly sort: Sort;
   readonly sortBar: SortBar;
+  /** Loads what acts; rejects where it cannot be loaded. */
+  complete(): Promise<LaterParts>;
   /** What is read before the first comment is shown. */
   loadBeforeFirst(): Promise<void>;
   applySubject(subject: Subject): void;
@@ -132,13 +134,11 @@ export class RootList {
 
   async showLoadError(problem: unknown): Promise<void> {
     if (!(problem instanceof ApiProblem)) throw problem;
-    const { frame, locale, text } = this.#thread;
+    const { frame, text } = this.#thread;
     this.#thread.emitProblem(problem);
     // Without an answer there are no other sentences either.
-    const part = problem.status
-      ? await import('../text/describe-problem.ts').catch(() => null)
-      : null;
-    const sentence = part?.describeProblem(locale, problem) ?? text.errors.network;
+    const later = problem.status ? await this.#thread.complete().catch(() => null) : null;
+    const sentence = later?.describe(problem) ?? text.errors.network;
     frame.showLoadError(`${text.loadFailed} ${sentence}`, text.tryAgain);
   }
 

@@ -78,6 +78,7 @@ export class CommentThread {
   declare readonly close: CommentHost['close'];
   declare readonly loadForms: CommentHost['loadForms'];
   declare readonly loaded: CommentHost['loaded'];
+  declare readonly renew: () => Promise<boolean>;
   declare readonly rename: (name: string) => Promise<void>;
   declare readonly report: CommentHost['report'];
   declare readonly useMenus: CommentHost['useMenus'];
@@ -111,9 +112,7 @@ export class CommentThread {
     this.token = token;
     this.identity = new ReaderIdentity(base, typeof token === 'string' ? token : null);
     // Only what acts sends a token.
-    this.api = new ApiClient(base, this.identity, () =>
-      this.hostToken.isFetched ? this.hostToken.fetch() : this.account.renew(),
-    );
+    this.api = new ApiClient(base, this.identity, () => this.renew());
     this.frame = new ThreadFrame(element, root, locale);
     this.makeCard = cardIn(locale.text);
     this.sortBar = new SortBar(this.frame.sorts, this.sort, (sort) => {
@@ -176,10 +175,11 @@ export class CommentThread {
   /** What is read before the first comment is shown: whom the reader has muted, and what the reader did a moment ago. */
   async loadBeforeFirst(): Promise<void> {
     const { base } = this.api;
-    const isMuting = siteStorage.get(mutedKey(base));
-    if (!isMuting && !tabStorage.get(recentKey(base, this.subject))) return;
-    const later = await this.complete().catch(() => null);
-    if (isMuting) await later?.loadMenus().catch(() => null);
+    if (siteStorage.get(mutedKey(base)) || tabStorage.get(recentKey(base, this.subject))) {
+      await this.complete()
+        .then((later) => later.loadMuting())
+        .catch(() => undefined);
+    }
   }
 
   /** Loads what acts; rejects where it cannot be loaded. A second call costs nothing. */

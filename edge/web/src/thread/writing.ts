@@ -4,6 +4,7 @@ import type { ReaderAccount } from '../account/account.ts';
 import { changeMe, createGuest, renameGuest } from '../api/member-calls.ts';
 import { parseSubjectName } from '../api/subject-name.ts';
 import type { Author, Comment } from '../api/wire.ts';
+import { announce } from '../dom/announce.ts';
 import { uniqueId } from '../dom/template.ts';
 import { keepGuest, kindOf, memberOf } from '../model/member.ts';
 import type { AnsweredComment, ShownComment } from '../model/shown-comment.ts';
@@ -94,7 +95,7 @@ export class Writing {
     const view = comments.place(comment, scope, { isKept: true }) ?? scope.views.get(comment.id);
     if (isNew && !isHeld) this.#thread.setCount(this.#thread.count + 1);
     this.#thread.updateEmpty();
-    frame.announce(isHeld ? text.held : text.posted);
+    announce(frame, isHeld ? text.held : text.posted);
     view?.focus();
     this.#thread.emit('gailou:posted', { comment });
   }
@@ -103,7 +104,7 @@ export class Writing {
     const { comments, frame, recent, text } = this.#thread;
     recent.rememberEdit(comment);
     comments.updateEach(comment.id, () => comment);
-    frame.announce(text.saved);
+    announce(frame, text.saved);
   }
 
   /**
