@@ -25,9 +25,10 @@ import type { ReaderIdentity } from '../model/identity.ts';
 import { dropGuest, dropSession, keepSession, kindOf, readTokenClaims } from '../model/member.ts';
 import { siteStorage } from '../util/json-storage.ts';
 import { keepIn, removeFrom } from '../util/keep.ts';
-import { CODE_IN_ADDRESS } from '../util/sign-in-code.ts';
 import type { Timer } from '../util/time.ts';
 
+/** The code of a mailed link, and the state of the browser that asked for the link. */
+const CODE_IN_ADDRESS = /^#gailou-code=(\w+)&gailou-state=([\w-]+)$/;
 /** A token is refreshed this long before it ends. */
 const REFRESH_MARGIN_MS = 60_000;
 /** The longest wait that a timer takes. */

@@ -85,8 +85,8 @@ export class ThreadFrame {
     if (!this.#served) this.#element.style.minHeight = '';
   }
 
-  showBusy(isBusy: boolean, hasComments: boolean): void {
-    this.skeleton.hidden = !isBusy || hasComments;
+  showBusy(isBusy: boolean): void {
+    this.skeleton.hidden = !isBusy || this.list.childElementCount > 0;
     this.list.classList.toggle('busy', isBusy);
     this.list.setAttribute('aria-busy', String(isBusy));
     if (!isBusy) return;

@@ -54,10 +54,6 @@ export class RootList {
     this.#load.abort();
   }
 
-  #showBusy(isBusy: boolean): void {
-    this.#thread.frame.showBusy(isBusy, this.#thread.comments.main.views.size > 0);
-  }
-
   /** Ends the load that is under way and begins another one. */
   async loadFirst({ pastCaches = false } = {}): Promise<void> {
     const { api, frame, sort, subject } = this.#thread;
@@ -67,7 +63,7 @@ export class RootList {
     frame.releaseHeight();
     this.first = null;
     this.#more = null;
-    this.#showBusy(true);
+    frame.showBusy(true);
     try {
       const before = this.#thread.loadBeforeFirst();
       const url = firstPageUrl(subject, sort);
@@ -81,7 +77,7 @@ export class RootList {
       if (signal.aborted) return;
       await this.showLoadError(problem);
     }
-    this.#showBusy(false);
+    frame.showBusy(false);
   }
 
   /** Loads what loads the next pages; a press on the button of the foot tries that again. */
