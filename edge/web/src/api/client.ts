@@ -29,13 +29,9 @@ export class ApiClient {
   readonly base: string;
   readonly #tokens: ReaderTokens;
   /** Is asked for another token when the server refuses one; says whether there is one. */
-  readonly renew: () => Promise<boolean>;
+  readonly renew: (() => Promise<boolean>) | undefined;
 
-  constructor(
-    base: string,
-    tokens: ReaderTokens,
-    renew: () => Promise<boolean> = () => Promise.resolve(false),
-  ) {
+  constructor(base: string, tokens: ReaderTokens, renew?: () => Promise<boolean>) {
     this.base = base;
     this.#tokens = tokens;
     this.renew = renew;

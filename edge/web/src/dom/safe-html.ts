@@ -4,6 +4,7 @@
  */
 
 import { safeUrl } from './safe-url.ts';
+import { make } from './template.ts';
 
 const SAFE_TAGS = new Set(
   (
@@ -24,11 +25,10 @@ const LINK_PROTOCOLS = ['http:', 'https:', 'mailto:'];
 
 /** The harmless part of `html`. */
 export function safeHtml(html: string): DocumentFragment {
-  const template = document.createElement('template');
   // Nothing in a template loads or runs.
-  template.innerHTML = html;
-  const fragment = document.createDocumentFragment();
-  copySafeNodes(template.content, fragment);
+  const { content } = make('template', { innerHTML: html });
+  const fragment = new DocumentFragment();
+  copySafeNodes(content, fragment);
   return fragment;
 }
 

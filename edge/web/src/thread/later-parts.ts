@@ -106,7 +106,16 @@ export class LaterParts implements LaterHost {
       this.reader.loadOverlay(this.thread.comments.views.map(({ comment }) => comment.id));
   }
 
+  /** A first list is shown: what the reader did is shown in it. */
+  onFirstList(): void {
+    const { comments, live } = this.thread;
+    this.reader.showRecentPosts();
+    live?.forgetListed();
+    this.reader.loadOverlay(comments.views.map(({ comment }) => comment.id));
+  }
+
   stop(): void {
+    this.thread.live?.stop();
     this.account.stop();
     this.linked?.stop();
   }

@@ -58,8 +58,10 @@ export class MoreRoots {
       { sort, limit: ROOTS_PER_PAGE },
       first,
     );
-    thread.frame.next.textContent = thread.text.loadMore;
-    this.#observer.observe(thread.frame.foot);
+    const { foot, next } = thread.frame;
+    next.textContent = thread.text.loadMore;
+    next.onclick = () => this.loadNext({ byButton: true });
+    this.#observer.observe(foot);
     signal.addEventListener('abort', () => this.#observer.disconnect());
   }
 

@@ -6,13 +6,11 @@ import { ApiProblem } from '../api/problem.ts';
 import type { Comment, Page, Sort, Subject } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
 import type { LaterParts } from './later-parts.ts';
-import type { LiveUpdates } from './live.ts';
 import type { MoreRoots } from './more-roots.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { SortBar } from './sort-bar.ts';
 
 interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
-  readonly live: LiveUpdates | null;
   readonly later: LaterParts | null;
   readonly sort: Sort;
   readonly sortBar: SortBar;
@@ -38,7 +36,6 @@ export class RootList {
 
   constructor(thread: RootListHost) {
     this.#thread = thread;
-    thread.frame.next.onclick = () => this.#onFootButton();
   }
 
   /** Whether a first page is shown. */
@@ -61,6 +58,7 @@ export class RootList {
     this.#load = new AbortController();
     const { signal } = this.#load;
     frame.releaseHeight();
+    frame.next.onclick = () => this.loadFirst();
     this.first = null;
     this.#more = null;
     frame.showBusy(true);
@@ -80,25 +78,17 @@ export class RootList {
     frame.showBusy(false);
   }
 
-  /** Loads what loads the next pages; a press on the button of the foot tries that again. */
-  async #loadMore({ byButton = false } = {}): Promise<void> {
-    const { first } = this;
+  /** Loads what loads the next pages. Where that is impossible, the button of the foot loads the list anew. */
+  async #loadMore(first: ListPage): Promise<void> {
     const part = await import('./more-roots.ts').catch(() => null);
     // Another list may have come.
-    if (!first || first !== this.first) return;
-    if (part) this.#more ??= new part.MoreRoots(this.#thread, this, first, this.#load.signal);
-    if (!byButton) return;
-    if (this.#more) this.#more.loadNext({ byButton });
+    if (first !== this.first) return;
+    if (part) this.#more = new part.MoreRoots(this.#thread, this, first, this.#load.signal);
     else this.showLoadError(new ApiProblem({}));
   }
 
-  #onFootButton(): void {
-    if (this.first) this.#loadMore({ byButton: true });
-    else this.loadFirst();
-  }
-
   #showFirst(page: ListPage): void {
-    const { comments, frame, later, live, sort, sortBar } = this.#thread;
+    const { comments, frame, later, sort, sortBar } = this.#thread;
     comments.main.list.replaceChildren();
     comments.main.views.clear();
     sortBar.show(sort);
@@ -107,15 +97,13 @@ export class RootList {
       for (const view of this.showRoots(page.subject.pinned)) view.setPinned();
     }
     this.showRoots(page.items);
-    later?.reader.showRecentPosts();
-    live?.forgetListed();
+    later?.onFirstList();
     frame.showStale(page.isStale);
     this.updateFoot();
-    if (!page.isEnded) this.#loadMore();
+    if (!page.isEnded) this.#loadMore(page);
     frame.takeOver();
     this.#thread.emitReady();
     this.#thread.updateLive();
-    later?.reader.loadOverlay([...comments.main.views.keys()]);
   }
 
   /** The views of those that were not in their place already. */

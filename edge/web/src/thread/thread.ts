@@ -159,16 +159,16 @@ export class CommentThread {
   }
 
   #showLinked(id: string): void {
-    const showMessage = (message: string) =>
-      message ? this.frame.showNotice(message) : this.showState();
-    this.act({ showMessage }, (later) => later.showLinked(id, { showMessage }));
+    const place: MessagePlace = {
+      showMessage: (message) => (message ? this.frame.showNotice(message) : this.showState()),
+    };
+    this.act(place, (later) => later.showLinked(id, place));
   }
 
   stop(): void {
     this.#isStopped = true;
     this.isStarted = false;
     this.roots.stop();
-    this.live?.stop();
     this.later?.stop();
   }
 
