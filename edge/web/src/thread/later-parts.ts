@@ -51,7 +51,7 @@ export interface LaterThread
   writing: Writing;
   readonly isHidden: boolean;
   readonly isLiveAllowed: () => boolean;
-  readonly areKeysAllowed: () => boolean;
+  readonly settings: { areKeysAllowed(): boolean };
   info: Pick<Subject, 'state'>;
   live: LiveUpdates | null;
   loadFirst(): Promise<void>;
@@ -129,7 +129,7 @@ export class LaterParts implements LaterHost {
   async startUsedParts(): Promise<void> {
     const { startUsedParts } = await import('./used-parts.ts');
     const load = () => this.loadForms().catch(() => undefined);
-    startUsedParts(this.thread, this.thread.areKeysAllowed, load);
+    startUsedParts(this.thread, this.thread.settings.areKeysAllowed, load);
   }
 
   /** Opens or closes the event stream; rejects where it cannot be loaded. */

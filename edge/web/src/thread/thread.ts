@@ -58,9 +58,9 @@ export class CommentThread {
   readonly makeCard: CommentViewHost['makeCard'];
   readonly comments: ShownComments;
   readonly roots: RootList;
-  /** The decisions of the page. */
+  readonly settings: ThreadSettings;
+  /** The decision of the page, as long as the thread is not stopped. */
   readonly isLiveAllowed: () => boolean;
-  readonly areKeysAllowed: () => boolean;
   /** The open forms. */
   readonly composers = new Set<Composer>();
   /** Null before the thread is used, or its reader known. */
@@ -84,6 +84,12 @@ export class CommentThread {
   declare readonly useMenus: CommentHost['useMenus'];
   /** There is none before the forms are loaded. */
   declare writing: Writing;
+  /** What the server says about the subject; a usual one until then. */
+  info: Pick<Subject, 'mode' | 'owner_id' | 'state'> = {
+    mode: 'two_level',
+    owner_id: null,
+    state: 'open',
+  };
   sort: Sort;
   /** As the server counts, with the reader's own changes since. */
   count = 0;
@@ -93,12 +99,6 @@ export class CommentThread {
   isStarted = false;
   readonly #element: HTMLElement;
   readonly #composer: MainComposer;
-  /** What the server says about the subject; a usual one until then. */
-  info: Pick<Subject, 'mode' | 'owner_id' | 'state'> = {
-    mode: 'two_level',
-    owner_id: null,
-    state: 'open',
-  };
   #isReady = false;
   #isStopped = false;
 
@@ -106,6 +106,7 @@ export class CommentThread {
   constructor(element: HTMLElement, root: ShadowRoot, settings: ThreadSettings) {
     const { base, locale, subject, token } = settings;
     this.#element = element;
+    this.settings = settings;
     this.subject = subject;
     this.sort = settings.sort;
     this.locale = locale;
@@ -125,7 +126,6 @@ export class CommentThread {
     this.comments = new ShownComments(this, this.frame.list);
     followCommentLinks(this.frame.section, (id) => this.#showLinked(id));
     this.isLiveAllowed = () => settings.isLiveAllowed() && !this.#isStopped;
-    this.areKeysAllowed = settings.areKeysAllowed;
     this.roots = new RootList(this);
   }
 
