@@ -181,10 +181,12 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
 
   test('selected sort is visible in forced colours', async () => {
     await withPage('article/hello', { forcedColors: 'active' }, async (page) => {
-      const outlines = await page
+      const borders = await page
         .locator('.sorts button')
-        .evaluateAll((buttons) => buttons.map((button) => getComputedStyle(button).outlineStyle));
-      assert.deepEqual(outlines, ['solid', 'none', 'none', 'none']);
+        .evaluateAll((buttons) =>
+          buttons.map((button) => getComputedStyle(button).borderBottomWidth),
+        );
+      assert.deepEqual(borders, ['2px', '0px', '0px', '0px']);
     });
   });
 

@@ -9,7 +9,7 @@ import { withHostPage } from './support/host-page.mjs';
 import { comments, mainForm } from './support/page.mjs';
 
 /** As in edge/web/build.mjs. */
-const MAX_FIRST_BYTES = 17_150;
+const MAX_FIRST_BYTES = 16_000;
 const SETTLE_MS = 1_000;
 
 const html = (subject, lang, live) => `<title>A site</title>

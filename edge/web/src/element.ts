@@ -52,13 +52,13 @@ export class GailouComments extends HTMLElement {
   readonly #pageTheme = new PageTheme(this, () => this.theme);
   #thread: CommentThread | null = null;
   #token: TokenSource = null;
-  #isAttached = false;
   #asked: ((thread: CommentThread) => void)[] = [];
   #awaitedLocale: Locale | Promise<Locale> | null = null;
   #isRestartQueued = false;
   #timesTimer: ReturnType<typeof setInterval> | undefined;
   #nearness: IntersectionObserver | null = null;
-  #detached = new AbortController();
+  /** Null while the element is on no page. */
+  #attached: AbortController | null = null;
 
   static {
     for (const [name, words] of Object.entries(REFLECTED_ATTRIBUTES)) {
@@ -89,24 +89,22 @@ export class GailouComments extends HTMLElement {
   connectedCallback(): void {
     this.#takeEarlyProperties();
     // An element that is moved within the page keeps its thread.
-    if (this.#isAttached) return;
-    this.#isAttached = true;
-    this.#detached = new AbortController();
-    const { signal } = this.#detached;
+    if (this.#attached) return;
+    this.#attached = new AbortController();
+    const { signal } = this.#attached;
     window.addEventListener('hashchange', () => this.#followAddress(), { signal });
     document.addEventListener('visibilitychange', () => this.#thread?.updateLive(), { signal });
     this.#timesTimer = setInterval(() => this.#thread?.frame.updateTimes(), TIMES_INTERVAL_MS);
-    this.#pageTheme.start();
+    this.#pageTheme.follow(signal);
     this.#restart();
   }
 
   disconnectedCallback(): void {
     queueMicrotask(() => {
-      if (this.isConnected || !this.#isAttached) return;
-      this.#isAttached = false;
-      this.#detached.abort();
+      if (this.isConnected || !this.#attached) return;
+      this.#attached.abort();
+      this.#attached = null;
       clearInterval(this.#timesTimer);
-      this.#pageTheme.stop();
       this.#stop();
       this.#thread = null;
       this.#awaitedLocale = null;
@@ -116,7 +114,7 @@ export class GailouComments extends HTMLElement {
   attributeChangedCallback(name: string, before: string | null, after: string | null): void {
     if (before === after) return;
     if (name === 'token') this.token = after;
-    if (!this.#isAttached) return;
+    if (!this.#attached) return;
     if (name === 'theme') this.#pageTheme.update();
     else if (name === 'live') this.#thread?.updateLive();
     else if (name === 'sort') this.#thread?.setSort(this.sort);

@@ -15,10 +15,11 @@ export function preloadFirstPage(element: HTMLElement, server: string): void {
   const isNear = element.getBoundingClientRect().top < innerHeight + NEAR_PX;
   if (!subject || !isNear || /^#comment-/.test(location.hash)) return;
   const base = attribute('api').replace(/\/$/, '') || server;
-  const link = document.createElement('link');
-  link.rel = 'preload';
-  link.as = 'fetch';
-  link.crossOrigin = 'anonymous';
-  link.href = base + firstPageUrl(subject, attribute('sort') || chosenSort() || USUAL_SORT);
+  const link = Object.assign(document.createElement('link'), {
+    rel: 'preload',
+    as: 'fetch',
+    crossOrigin: 'anonymous',
+    href: base + firstPageUrl(subject, attribute('sort') || chosenSort() || USUAL_SORT),
+  });
   document.head.append(link);
 }

@@ -1,6 +1,8 @@
 /** The reader's account, from the thread's side: what it needs is loaded when there is something to do. */
 
 import type { Guest, SignInProvider } from '../api/wire.ts';
+import { type Announcing, announce } from '../dom/announce.ts';
+import { kindOf } from '../model/member.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { hasSignInCode } from '../util/sign-in-code.ts';
 import type { Bell } from './bell.ts';
@@ -8,11 +10,10 @@ import type * as AccountParts from './parts.ts';
 import type { AccountSession } from './session.ts';
 
 export interface AccountHost extends ThreadContext {
-  readonly frame: {
+  readonly frame: Announcing & {
     readonly section: HTMLElement;
     /** Where the bell is shown. */
     readonly corner: HTMLElement;
-    announce(message: string): void;
   };
   readonly reader: { onIdentityChange(): void; onMerge(guest: Guest): void };
   /** Rejects with an `ApiProblem` when the server refuses the name. */
@@ -54,7 +55,7 @@ export class ReaderAccount {
 
   /** Asks for another token in the place of one that was refused, or whose claims have changed. */
   async renew(): Promise<boolean> {
-    if (this.#host.identity.kind !== 'account') return false;
+    if (kindOf(this.#host.identity) !== 'account') return false;
     return (await this.#load()).session.renew();
   }
 
@@ -92,7 +93,7 @@ export class ReaderAccount {
     try {
       loaded = await this.#load();
     } catch {
-      frame.announce(text.errors.network);
+      announce(frame, text.errors.network);
       return;
     }
     await show(loaded, frame.section);

@@ -6,7 +6,7 @@ import { fieldDetail } from '../api/problem-details.ts';
 import type { MailFrequency, Me } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import { uniqueId } from '../dom/template.ts';
-import { dropGuest, dropSession } from '../model/member.ts';
+import { dropGuest, dropSession, kindOf } from '../model/member.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { accountText } from '../text/account.ts';
 import { describeProblem } from '../text/describe-problem.ts';
@@ -75,10 +75,10 @@ class AccountPanel {
   }
 
   show(me: Me): void {
-    const isOfHost = this.#host.identity.kind === 'host';
+    const isOfHost = kindOf(this.#host.identity) === 'host';
     this.#dialog.body.replaceChildren(
       ...(isOfHost ? [] : [this.#nameForm(me)]),
-      ...(this.#host.identity.kind === 'account' ? [this.#pictureForm(me)] : []),
+      ...(kindOf(this.#host.identity) === 'account' ? [this.#pictureForm(me)] : []),
       ...(me.email ? [this.#mailFields(me, me.email)] : []),
       this.#note,
       this.#buttons(me),
@@ -151,12 +151,12 @@ class AccountPanel {
         on: {
           click: () => {
             this.#dialog.close();
-            if (identity.kind === 'account') this.#session.signOut();
+            if (kindOf(identity) === 'account') this.#session.signOut();
             else this.#forgetReader();
           },
         },
       },
-      identity.kind === 'guest' ? this.#own.forgetGuest : this.#own.signOut,
+      kindOf(identity) === 'guest' ? this.#own.forgetGuest : this.#own.signOut,
     );
     return h(
       'div',
@@ -171,7 +171,7 @@ class AccountPanel {
         { type: 'button', class: 'button', on: { click: () => this.#download() } },
         this.#own.downloadData,
       ),
-      identity.kind === 'host' ? null : signOut,
+      kindOf(identity) === 'host' ? null : signOut,
       h(
         'button',
         { type: 'button', class: 'button danger', on: { click: () => this.#askToErase() } },
@@ -223,7 +223,7 @@ class AccountPanel {
 
   #forgetReader(): void {
     const { identity, reader } = this.#host;
-    if (identity.kind === 'guest') dropGuest(identity);
+    if (kindOf(identity) === 'guest') dropGuest(identity);
     else dropSession(identity);
     reader.onIdentityChange();
   }

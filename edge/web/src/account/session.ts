@@ -22,12 +22,13 @@ import { ApiProblem } from '../api/problem.ts';
 import { fieldDetail, isRepeatable } from '../api/problem-details.ts';
 import type { Guest, Session, SignInProvider } from '../api/wire.ts';
 import type { ReaderIdentity } from '../model/identity.ts';
-import { dropGuest, dropSession, keepSession, readTokenClaims } from '../model/member.ts';
+import { dropGuest, dropSession, keepSession, kindOf, readTokenClaims } from '../model/member.ts';
 import { siteStorage } from '../util/json-storage.ts';
 import { keepIn, removeFrom } from '../util/keep.ts';
-import { CODE_IN_ADDRESS } from '../util/sign-in-code.ts';
 import type { Timer } from '../util/time.ts';
 
+/** The code of a mailed link, and the state of the browser that asked for the link. */
+const CODE_IN_ADDRESS = /^#gailou-code=(\w+)&gailou-state=([\w-]+)$/;
 /** A token is refreshed this long before it ends. */
 const REFRESH_MARGIN_MS = 60_000;
 /** The longest wait that a timer takes. */
@@ -70,7 +71,8 @@ export class AccountSession {
   /** A reader who was a guest in this browser has signed in: what the guest wrote becomes theirs, and the guest ends. */
   async mergeGuest(): Promise<void> {
     const { api, identity, reader } = this.#host;
-    const { guest, kind } = identity;
+    const { guest } = identity;
+    const kind = kindOf(identity);
     if (!guest || kind === 'guest') return;
     try {
       await mergeGuest(api, guest.token);
@@ -170,7 +172,7 @@ export class AccountSession {
   /** The server has refused the token, or what it says has changed. Whether there is another one now. */
   async renew(): Promise<boolean> {
     const { identity } = this.#host;
-    if (identity.kind !== 'account') return false;
+    if (kindOf(identity) !== 'account') return false;
     const refused = identity.session?.token;
     const session = await this.#refresh(({ token }) => token === refused);
     return session !== null && session.token !== refused;

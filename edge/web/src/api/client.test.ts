@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { ApiClient } from './client.ts';
-import { fetchComment } from './place-calls.ts';
+import { fetchComment, listRoots } from './place-calls.ts';
 import { ApiProblem } from './problem.ts';
 
 const LIST = { sort: 'hot', limit: 20 } as const;
@@ -32,7 +32,7 @@ const clientOf = (moderatorToken: string | null) =>
     findModeratorToken: async () => moderatorToken,
   });
 const idsOf = async (client: ApiClient) => {
-  const { data } = await client.listRoots('article/a', LIST, {});
+  const { data } = await listRoots(client, 'article/a', LIST, {});
   return data.data.map(({ id }) => id);
 };
 const notFound = () => Response.json({ code: 'comment_not_found' }, { status: 404 });

@@ -1,8 +1,6 @@
 /** Reads of the HTTP contract. What sends more than an address is in `send.ts`. */
 
-import { subjectPath } from './paths.ts';
 import { ApiProblem } from './problem.ts';
-import { encodeQuery } from './query.ts';
 import { type ApiAnswer, fetchJson } from './transport.ts';
 import type { Page, Sort } from './wire.ts';
 
@@ -31,13 +29,9 @@ export class ApiClient {
   readonly base: string;
   readonly #tokens: ReaderTokens;
   /** Is asked for another token when the server refuses one; says whether there is one. */
-  readonly renew: () => Promise<boolean>;
+  readonly renew: (() => Promise<boolean>) | undefined;
 
-  constructor(
-    base: string,
-    tokens: ReaderTokens,
-    renew: () => Promise<boolean> = () => Promise.resolve(false),
-  ) {
+  constructor(base: string, tokens: ReaderTokens, renew?: () => Promise<boolean>) {
     this.base = base;
     this.#tokens = tokens;
     this.renew = renew;
@@ -45,10 +39,6 @@ export class ApiClient {
 
   get token(): string | null {
     return this.#tokens.token;
-  }
-
-  listRoots(subject: string, query: ListQuery, options: ReadOptions): Promise<ApiAnswer<Page>> {
-    return this.read(`${subjectPath(subject)}/comments?${encodeQuery(query)}`, options);
   }
 
   /**
@@ -60,12 +50,17 @@ export class ApiClient {
     { pastCaches, signal }: ReadOptions = {},
   ): Promise<ApiAnswer<Data>> {
     const read = (token?: string) => {
-      const headers: Record<string, string> = { Accept: 'application/json' };
-      if (token) headers.Authorization = `Bearer ${token}`;
+      const headers = {
+        Accept: 'application/json',
+        ...(token && { Authorization: `Bearer ${token}` }),
+      };
       // `reload` sends `Cache-Control: no-cache`, and the request still needs no preflight.
-      const init: RequestInit = { headers, cache: pastCaches ? 'reload' : 'default' };
-      if (signal) init.signal = signal;
-      return fetchJson<Data>(this.base + path, init, READ_TIMEOUT_MS);
+      const cache = pastCaches ? 'reload' : 'default';
+      return fetchJson<Data>(
+        this.base + path,
+        { headers, cache, signal: signal ?? null },
+        READ_TIMEOUT_MS,
+      );
     };
     const shared = read();
     const isHidden = await shared.then(({ data }) => isOfHiddenSubject(data), isNotFound);

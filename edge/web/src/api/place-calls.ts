@@ -1,4 +1,4 @@
-/** Reads about single comments and what they stand on. The first list needs none of them. */
+/** Reads of what comes after the first page of a list: more of it, single comments, and what these stand on. */
 
 import type { ApiClient, ListQuery, ReadOptions } from './client.ts';
 import { subjectPath } from './paths.ts';
@@ -22,6 +22,16 @@ export function fetchContext(
   signal: AbortSignal,
 ): Promise<ApiAnswer<CommentContext>> {
   return api.read(`/v1/comments/${id}/context`, { signal });
+}
+
+/** A page of the comments under the subject itself. */
+export function listRoots(
+  api: ApiClient,
+  subject: string,
+  query: ListQuery,
+  options: ReadOptions,
+): Promise<ApiAnswer<Page>> {
+  return api.read(`${subjectPath(subject)}/comments?${encodeQuery(query)}`, options);
 }
 
 /** All descendants of a comment, flat. */

@@ -17,7 +17,7 @@ export async function send<Data>(
     return await attempt();
   } catch (problem) {
     const isRefused = problem instanceof ApiProblem && problem.status === 401;
-    if (isRefused && (await api.renew())) return attempt();
+    if (isRefused && (await api.renew?.())) return attempt();
     throw problem;
   }
 }

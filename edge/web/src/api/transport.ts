@@ -34,19 +34,14 @@ async function answerTo(
   { signal, ...init }: RequestInit,
   timeoutMs: number,
 ): Promise<{ response: Response; data: unknown }> {
-  const timeout = new AbortController();
-  const abort = () => timeout.abort();
-  const timer = setTimeout(abort, timeoutMs);
-  signal?.addEventListener('abort', abort);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
   try {
-    const response = await fetch(url, { ...init, signal: timeout.signal });
+    const response = await fetch(url, { ...init, signal: either });
     return { response, data: parseJson(await response.text()) };
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiProblem({ detail: error instanceof Error ? error.message : String(error) });
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', abort);
+    throw new ApiProblem({ detail: String(error) });
   }
 }
 

@@ -2,6 +2,7 @@
 
 import '../text/later.ts';
 import { setTabStop } from '../dom/tab-stop.ts';
+import { fullTime } from '../text/full-time.ts';
 import { AllReplies } from './all-replies.ts';
 import type { CommentActs, CommentHost, OwningComment } from './host.ts';
 import { InlineForms } from './inline-forms.ts';
@@ -39,7 +40,8 @@ export class ReaderActs implements CommentActs {
   }
 
   render(view: OwningComment): void {
-    const { article, own, state } = view;
+    const { article, own, state, time } = view;
+    time.title ||= fullTime(this.#thread.locale, time.dateTime);
     state.textContent = this.#stateOf(view);
     state.hidden = !state.textContent;
     if (own.can_edit || own.can_delete) this.#formsOf(view);

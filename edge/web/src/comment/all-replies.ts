@@ -6,6 +6,7 @@
 import '../text/later.ts';
 import { type ListPage, ListPager } from '../api/pager.ts';
 import { listReplies } from '../api/place-calls.ts';
+import { announce } from '../dom/announce.ts';
 import { h } from '../dom/html.ts';
 import { composerText } from '../text/composer.ts';
 import type { CommentHost, OwningComment, PlacedReply } from './host.ts';
@@ -67,7 +68,7 @@ export class AllReplies {
     this.#moreButton.hidden = isEnded;
     this.#fold(false);
     frame.showStale(isStale);
-    frame.announce(text.repliesLoaded(placed.length));
+    announce(frame, text.repliesLoaded(placed.length));
     placed[0]?.focus();
     reader.loadOverlay(items.map((reply) => reply.id));
   }

@@ -21,9 +21,11 @@ const cardHtml = (text: Strings) =>
   '<li class="item"><article class="article" part="comment" tabindex="-1"><div class="avatar" aria-hidden="true"></div>' +
   '<div class="main"><div class="head">' +
   '<button class="author" part="author" data-act="card" tabindex="-1"></button>' +
-  '<a class="when" tabindex="-1"></a>' +
+  '<a class="when" tabindex="-1"><time class="time"></time></a>' +
   `<span class="edited">${text.edited}</span><span class="floor" part="floor"></span></div>` +
-  '<p class="answer" hidden></p><p class="state" part="notice" hidden></p><div class="frames" hidden></div>' +
+  `<p class="answer" hidden>${text.replyingTo} <a class="answered" tabindex="-1"></a> · ` +
+  '<button class="expander link" data-act="frames" tabindex="-1" aria-expanded="false"></button></p>' +
+  '<p class="state" part="notice" hidden></p><div class="frames" hidden></div>' +
   FOLD_HTML +
   '<div class="actions" part="actions" role="toolbar">' +
   reactionHtml('like', text, 0) +

@@ -41,7 +41,7 @@ export class Conversation implements DrawnConversation {
     const isOpened = !this.#isOpened;
     if (isOpened && !(await this.#load(this.#chain.slice(0, -1)))) return;
     this.#isOpened = isOpened;
-    this.#view.framesButton.setAttribute('aria-expanded', String(isOpened));
+    this.#view.expander.setAttribute('aria-expanded', String(isOpened));
     this.render();
   }
 

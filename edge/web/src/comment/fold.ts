@@ -1,78 +1,64 @@
-/** Folds a long text to some lines. Whether it is longer is measured once it is laid out. */
+/**
+ * Cuts a long text after some lines. Whether it is longer is measured once it is laid out; what shows the rest is loaded
+ * with the first text that is.
+ */
 
-import { partsOf } from '../dom/template.ts';
 import type { Strings } from '../text/en.ts';
+import type { FoldedText, Unfolding } from './unfold.ts';
 
 /** Less HTML than this fills no more lines than a folded text has. */
 const MIN_FOLDED_LENGTH = 90;
 
-export const FOLD_HTML =
-  '<div class="fold"><div class="clip"></div>' +
-  '<button class="unfold link" tabindex="-1" hidden></button></div>';
-
-interface FoldParts {
-  readonly clip: HTMLElement;
-  readonly unfold: HTMLButtonElement;
-}
+export const FOLD_HTML = '<div class="fold"><div class="clip"></div></div>';
 
 const folds = new WeakMap<Element, TextFold>();
-let observer: ResizeObserver | null = null;
+const observer = new ResizeObserver((entries) => {
+  for (const { target } of entries) folds.get(target)?.measure();
+});
 
-function observe(body: Element, fold: TextFold): void {
-  observer ??= new ResizeObserver((entries) => {
-    for (const { target } of entries) folds.get(target)?.measure();
-  });
-  folds.set(body, fold);
-  observer.observe(body);
-}
-
-export class TextFold {
+export class TextFold implements FoldedText {
   readonly node: HTMLElement;
-  readonly #text: Strings;
-  readonly #clip: HTMLElement;
-  readonly #button: HTMLButtonElement;
+  readonly clip: HTMLElement;
+  readonly text: Strings;
+  isUnfolded = false;
+  isCut = false;
   #body: HTMLElement | null = null;
-  #isUnfolded = false;
+  /** Null until a text is cut. */
+  #unfolding: Unfolding | null = null;
 
   /** `node` is a copy of `FOLD_HTML`. */
   constructor(node: HTMLElement, text: Strings) {
     this.node = node;
-    this.#text = text;
-    const { clip, unfold } = partsOf<FoldParts>(node);
-    this.#clip = clip;
-    this.#button = unfold;
-    unfold.onclick = () => this.#setUnfolded(!this.#isUnfolded);
-    // A link in the folded part gets the focus.
-    clip.addEventListener('focusin', () => {
-      if (!this.#button.hidden) this.#setUnfolded(true);
-    });
+    this.clip = node.firstElementChild as HTMLElement;
+    this.text = text;
   }
 
   /** Shows this text; one that was unfolded stays so. */
   show(body: HTMLElement): void {
-    if (this.#body) observer?.unobserve(this.#body);
+    if (this.#body) observer.unobserve(this.#body);
     this.#body = body;
-    this.#clip.replaceChildren(body);
-    this.#button.hidden = true;
+    this.clip.replaceChildren(body);
     const isLong = body.innerHTML.length >= MIN_FOLDED_LENGTH;
-    this.#clip.classList.toggle('foldable', isLong && !this.#isUnfolded);
-    this.#clip.classList.remove('cut');
-    if (isLong) observe(body, this);
+    this.clip.classList.toggle('foldable', isLong && !this.isUnfolded);
+    this.#setCut(false);
+    if (!isLong) return;
+    folds.set(body, this);
+    observer.observe(body);
   }
 
   measure(): void {
-    if (this.#isUnfolded || !this.#body) return;
-    const isCut = this.#body.offsetHeight > this.#clip.clientHeight + 1;
-    this.#button.hidden = !isCut;
-    if (isCut) this.#setUnfolded(false);
-    else this.#clip.classList.remove('cut');
+    if (this.isUnfolded || !this.#body) return;
+    this.#setCut(this.#body.offsetHeight > this.clip.clientHeight + 1);
   }
 
-  #setUnfolded(isUnfolded: boolean): void {
-    this.#isUnfolded = isUnfolded;
-    this.#clip.classList.toggle('foldable', !isUnfolded);
-    this.#clip.classList.toggle('cut', !isUnfolded);
-    this.#button.textContent = isUnfolded ? this.#text.foldText : this.#text.wholeText;
-    this.#button.setAttribute('aria-expanded', String(isUnfolded));
+  /** A text stays whole where what shows the rest cannot be loaded. */
+  async #setCut(isCut: boolean): Promise<void> {
+    this.isCut = isCut;
+    if (isCut && !this.#unfolding) {
+      const part = await import('./unfold.ts').catch(() => null);
+      if (part) this.#unfolding ??= new part.Unfolding(this);
+      else this.clip.classList.remove('foldable');
+    }
+    this.#unfolding?.render();
   }
 }

@@ -3,6 +3,7 @@
 import '../text/later.ts';
 import { fetchAncestors, fetchComment } from '../api/place-calls.ts';
 import { type Frame, type FrameRow, framesOf, isGap, rowsOf } from '../building/frames.ts';
+import { announce } from '../dom/announce.ts';
 import { h } from '../dom/html.ts';
 import { keepTabStop } from '../dom/tab-stop.ts';
 import type { QuotedComment } from '../model/shown-comment.ts';
@@ -92,7 +93,7 @@ export class FramesView {
     this.render();
     const first = next.find((id) => this.#floors.has(id));
     if (first) this.#floors.get(first)?.focus();
-    this.#thread.frame.announce(this.#thread.text.floorsShown(next.length));
+    announce(this.#thread.frame, this.#thread.text.floorsShown(next.length));
   }
 }
 

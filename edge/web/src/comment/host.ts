@@ -7,6 +7,7 @@ import type { ListPage } from '../api/pager.ts';
 import type { Comment, OverlayEntry, Reaction, ReactionState } from '../api/wire.ts';
 import type { Composer, ComposerHost } from '../composer/composer.ts';
 import type * as Forms from '../composer/forms.ts';
+import type { Announcing } from '../dom/announce.ts';
 import type { QuotedComment, ShownComment } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 
@@ -17,12 +18,13 @@ export interface OwningComment {
   readonly own: Readonly<OverlayEntry>;
   readonly authorName: string;
   readonly article: HTMLElement;
+  readonly time: HTMLTimeElement;
   /** Who sees a comment that not everyone sees. */
   readonly state: HTMLElement;
   /** Where the frames of its building are drawn. */
   readonly frames: HTMLElement;
   /** Opens the frames where they are not drawn by themselves. */
-  readonly framesButton: HTMLButtonElement;
+  readonly expander: HTMLButtonElement;
   /** Holds at most one form. */
   readonly slot: HTMLElement;
   readonly reply: HTMLButtonElement;
@@ -130,9 +132,8 @@ interface FloorSource {
   addPage(page: Pick<ListPage, 'items' | 'floors'>): Promise<void>;
 }
 
-interface ReplyAnnouncer {
+interface ReplyAnnouncer extends Announcing {
   showStale(isStale: boolean): void;
-  announce(message: string): void;
 }
 
 interface OverlaySource {

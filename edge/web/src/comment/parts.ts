@@ -39,7 +39,7 @@ const HAS_DETAILS = /<pre|[\u0400-\u07ff\u3040-\ud7af]/;
 
 /** The text and the pictures of a comment; a sentence in the place of a deleted one. `server` has the pictures. */
 export function bodyOf(comment: QuotedComment, locale: Locale, server: string): HTMLElement {
-  if (isTombstone(comment)) return bodyWith('body gone', locale.text.deleted, '');
+  if (isTombstone(comment)) return bodyWith('body gone', locale.text.deleted);
   const { content, html, media, mentions } = comment;
   if (!html) return bodyWith('body plain', content);
   const body = bodyWith('body', safeHtml(html));
@@ -54,8 +54,8 @@ export function bodyOf(comment: QuotedComment, locale: Locale, server: string): 
   return body;
 }
 
-function bodyWith(className: string, content: string | Node, dir = 'auto'): HTMLElement {
-  const body = make('div', { className, part: 'body', ...(dir && { dir }) });
+function bodyWith(className: string, content: string | Node): HTMLElement {
+  const body = make('div', { className, part: 'body', dir: 'auto' });
   body.append(content);
   return body;
 }

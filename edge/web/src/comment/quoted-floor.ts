@@ -1,5 +1,6 @@
 /** One floor of a building: who, what, and on a press a bar to like it, to answer it, or to copy its link. */
 
+import { announce } from '../dom/announce.ts';
 import { h } from '../dom/html.ts';
 import { keepTabStop } from '../dom/tab-stop.ts';
 import { template } from '../dom/template.ts';
@@ -39,8 +40,9 @@ export class QuotedFloorView {
       class: 'author',
       on: {
         click: () =>
-          thread.useMenus({ showMessage: (sentence) => thread.frame.announce(sentence) }, (menus) =>
-            menus.openCard(this.#floor, this.#name),
+          thread.useMenus(
+            { showMessage: (sentence) => announce(thread.frame, sentence) },
+            (menus) => menus.openCard(this.#floor, this.#name),
           ),
       },
     });

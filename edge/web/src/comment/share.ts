@@ -1,5 +1,6 @@
 /** The address of a comment, for others. */
 
+import { announce } from '../dom/announce.ts';
 import type { CommentHost, MessagePlace } from './host.ts';
 
 export const canShare = 'share' in navigator;
@@ -19,7 +20,7 @@ export async function copyLink(
   const link = linkTo(id);
   try {
     await navigator.clipboard.writeText(link);
-    frame.announce(text.linkCopied);
+    announce(frame, text.linkCopied);
     return true;
   } catch {
     // Without a secure connection there is no clipboard.

@@ -4,7 +4,7 @@
  */
 
 import type { Comment, OverlayEntry } from '../api/wire.ts';
-import { make, partsOf, uniqueId } from '../dom/template.ts';
+import { partsOf, uniqueId } from '../dom/template.ts';
 import {
   authorNameOf,
   isTombstone,
@@ -39,9 +39,12 @@ export class CommentView implements OwningComment {
   declare readonly avatar: HTMLElement;
   declare readonly author: HTMLButtonElement;
   declare readonly when: HTMLAnchorElement;
+  declare readonly time: HTMLTimeElement;
   declare readonly edited: HTMLElement;
   declare readonly floor: HTMLElement;
   declare readonly answer: HTMLElement;
+  declare readonly answered: HTMLAnchorElement;
+  declare readonly expander: HTMLButtonElement;
   declare readonly state: HTMLElement;
   declare readonly frames: HTMLElement;
   declare readonly fold: HTMLElement;
@@ -55,7 +58,6 @@ export class CommentView implements OwningComment {
   declare readonly replies: HTMLOListElement;
   declare readonly rest: HTMLButtonElement;
   readonly scope: CommentScope<CommentView>;
-  readonly framesButton: HTMLButtonElement;
   forms: OwningComment['forms'] = null;
   allReplies: OwningComment['allReplies'] = null;
   conversation: OwningComment['conversation'] = null;
@@ -80,26 +82,13 @@ export class CommentView implements OwningComment {
     const { id, parent_id, path } = comment;
     // In a flat list a path is the comment alone.
     const floors = path.length > 1 || !parent_id ? path.length : 2;
-    this.framesButton = make('button', {
-      type: 'button',
-      className: 'link',
-      tabIndex: -1,
-      ariaExpanded: 'false',
-      textContent: text.showFloors(floors),
-    });
-    this.framesButton.dataset.act = 'frames';
+    this.expander.textContent = text.showFloors(floors);
     this.article.dataset.id = id;
     this.#nameParts();
     this.when.href = `#comment-${id}`;
-    const at = new Date(comment.created_at);
-    this.when.append(
-      make('time', {
-        dateTime: at.toISOString(),
-        title: locale.fullTime(at),
-        textContent: locale.timeAgo(comment.created_at),
-      }),
-    );
-    node.addEventListener('click', ({ target }) => this.#onPress(target as Element));
+    this.time.dateTime = new Date(comment.created_at).toISOString();
+    this.time.textContent = locale.timeAgo(comment.created_at);
+    node.onclick = ({ target }) => this.#onPress(target as Element);
     this.#render();
   }
 
@@ -166,25 +155,14 @@ export class CommentView implements OwningComment {
     const isAnswer = parent_id !== null && place !== 'below-parent';
     const isFramed = isAnswer && (isAlone || mode === 'building');
     this.node.classList.toggle('card', isAnswer && isAlone);
-    this.framesButton.hidden = isFramed;
     if (isFramed || this.conversation) {
       this.useConversation((each) => each.drawByItself(isFramed, isAlone));
     }
     const isLine = isAnswer && !isFramed && reply_to;
     this.answer.hidden = !isLine;
     if (!isLine) return;
-    this.answer.replaceChildren(
-      `${text.replyingTo} `,
-      make('a', {
-        href: `#comment-${parent_id}`,
-        tabIndex: -1,
-        textContent: reply_to.name || text.anonymous,
-      }),
-      ' · ',
-      this.framesButton,
-    );
-    // The link that was there may have been the tab stop.
-    this.#thread.later?.acts.render(this);
+    this.answered.href = `#comment-${parent_id}`;
+    this.answered.textContent = reply_to.name || text.anonymous;
   }
 
   /** Shows the few replies that a list brings along, unless the reader has opened all of them. */

@@ -10,7 +10,7 @@ import type { Challenge, Comment, MemberName } from '../api/wire.ts';
 import { closeOnEscape } from '../dom/escape.ts';
 import { h } from '../dom/html.ts';
 import { selectedTextIn } from '../dom/selection.ts';
-import { memberOf } from '../model/member.ts';
+import { kindOf, memberOf } from '../model/member.ts';
 import { type AnsweredComment, authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { composerText } from '../text/composer.ts';
@@ -153,7 +153,7 @@ export class Composer {
   /** Shows who posts, or asks for a name when no identity is known. */
   showIdentity(): void {
     const { account, identity, text } = this.#thread;
-    const { kind } = identity;
+    const kind = kindOf(identity);
     const member = memberOf(identity);
     const { postingAs } = this.#form;
     // Who has just signed in may have no name yet, nor has a guest who has only reacted.

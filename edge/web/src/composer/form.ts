@@ -49,8 +49,9 @@ export class ComposerForm {
     strings: Strings,
   ) {
     this.node = shell.form;
+    this.node.noValidate = true;
     this.field = shell.field;
-    this.text = textField(shell.input, handlers);
+    this.text = textField(shell, handlers);
     this.name = nameField(strings.namePlaceholder);
     this.#nameRow = h(
       'div',
@@ -147,10 +148,10 @@ function clearError({ input, error }: Field<HTMLElement>): void {
 }
 
 function textField(
-  input: HTMLTextAreaElement,
+  { input, fault: error }: ComposerShell,
   handlers: ComposerHandlers,
 ): Field<HTMLTextAreaElement> {
-  const error = h('p', { class: 'error', role: 'alert', id: uniqueId('error') });
+  error.id = uniqueId('error');
   input.rows = 3;
   input.setAttribute('aria-describedby', error.id);
   input.addEventListener('input', handlers.onInput);

@@ -1,6 +1,5 @@
 /** The form at the top of a thread: a line that becomes a form when the reader comes to it, or has left a draft. */
 
-import { make } from '../dom/template.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { tabStorage } from '../util/json-storage.ts';
 import type { Composer } from './composer.ts';
@@ -8,21 +7,17 @@ import { draftKey, draftScope } from './draft-key.ts';
 import { type ComposerShell, composerShell } from './shell.ts';
 
 interface MainComposerHost extends Omit<ThreadContext, 'recent'> {
-  /** Loads what acts. */
-  complete(): Promise<Completed>;
   /** Carries out an action as soon as what acts is loaded; where it cannot be loaded, `place` says so. */
   act(place: MainComposer, action: (later: Completed) => unknown): Promise<void>;
 }
 
 interface Completed {
-  loadForms(): Promise<unknown>;
   /** Makes the form of the line. */
   openComposer(main: MainComposer): Promise<void>;
 }
 
 export class MainComposer {
   readonly shell: ComposerShell;
-  readonly error = make('p', { className: 'error', role: 'alert' });
   /** Null while it is a line. */
   composer: Composer | null = null;
 
@@ -31,14 +26,6 @@ export class MainComposer {
     const { api, subject, text } = thread;
     this.shell = composerShell(text.write, text.placeholder, form);
     const { input } = this.shell;
-    form.append(this.error);
-    // The reader who points at it is about to use it.
-    form.addEventListener('pointerenter', () =>
-      thread
-        .complete()
-        .then((later) => later.loadForms())
-        .catch(() => undefined),
-    );
     const open = () => thread.act(this, (later) => later.openComposer(this));
     for (const event of ['dragenter', 'focusin', 'input']) form.addEventListener(event, open);
     const draft = tabStorage.get<{ text: string }>(draftKey(draftScope(api.base, subject)));
@@ -52,7 +39,8 @@ export class MainComposer {
     return this.composer?.isEmpty ?? this.shell.input.value === '';
   }
 
+  /** A whole form says by itself what is wrong. */
   showMessage(message: string): void {
-    this.error.textContent = message;
+    if (!this.composer) this.shell.fault.textContent = message;
   }
 }

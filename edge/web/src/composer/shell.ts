@@ -7,11 +7,14 @@ export interface ComposerShell {
   /** Around the text field. */
   readonly field: HTMLElement;
   readonly input: HTMLTextAreaElement;
+  /** Says what is wrong. */
+  readonly fault: HTMLParagraphElement;
 }
 
 export const SHELL_HTML =
-  '<form class="composer closed" part="composer" novalidate><label class="label sr"></label>' +
-  '<div class="field"><textarea class="input" part="input" rows="1"></textarea></div></form>';
+  '<form class="composer closed" part="composer"><label class="label sr"></label>' +
+  '<div class="field"><textarea class="input" part="input" rows="1"></textarea></div>' +
+  '<p class="fault error" role="alert"></p></form>';
 
 /** `label` is the accessible name of the text field. `form` is a copy of `SHELL_HTML`. */
 export function composerShell(

@@ -4,6 +4,7 @@
  */
 
 import { safeUrl } from './safe-url.ts';
+import { make } from './template.ts';
 
 const SAFE_TAGS = new Set(
   (
@@ -24,11 +25,10 @@ const LINK_PROTOCOLS = ['http:', 'https:', 'mailto:'];
 
 /** The harmless part of `html`. */
 export function safeHtml(html: string): DocumentFragment {
-  const template = document.createElement('template');
   // Nothing in a template loads or runs.
-  template.innerHTML = html;
-  const fragment = document.createDocumentFragment();
-  copySafeNodes(template.content, fragment);
+  const { content } = make('template', { innerHTML: html });
+  const fragment = new DocumentFragment();
+  copySafeNodes(content, fragment);
   return fragment;
 }
 
@@ -47,7 +47,7 @@ function copySafeElement(element: Element, to: ParentNode): void {
     return;
   }
   const copy = document.createElement(tag);
-  if (tag === 'a') copyLink(element, copy);
+  if (copy instanceof HTMLAnchorElement) copyLink(element, copy);
   const start = element.getAttribute('start') ?? '';
   if (tag === 'ol' && /^\d{1,6}$/.test(start)) copy.setAttribute('start', start);
   // Each paragraph has a direction of its own; a wide one can be scrolled by keys.
@@ -57,11 +57,8 @@ function copySafeElement(element: Element, to: ParentNode): void {
   to.append(copy);
 }
 
-function copyLink(from: Element, to: HTMLElement): void {
+function copyLink(from: Element, to: HTMLAnchorElement): void {
   const written = from.getAttribute('href');
   const href = written ? safeUrl(written, LINK_PROTOCOLS) : null;
-  if (!href) return;
-  to.setAttribute('href', href);
-  to.setAttribute('rel', 'nofollow ugc noopener noreferrer');
-  to.setAttribute('target', '_blank');
+  if (href) Object.assign(to, { href, rel: 'nofollow ugc noopener noreferrer', target: '_blank' });
 }

@@ -5,9 +5,8 @@
 
 /** Makes copies of the one element in `html`. */
 export function template<Root extends HTMLElement>(html: string): () => Root {
-  const holder = document.createElement('template');
-  holder.innerHTML = html;
-  return () => document.importNode(holder.content, true).firstElementChild as Root;
+  const { content } = make('template', { innerHTML: html });
+  return () => document.importNode(content, true).firstElementChild as Root;
 }
 
 /** The elements in a copy of a template, by the first of their classes. The caller knows its template. */

@@ -2,6 +2,7 @@
 
 import { deleteComment } from '../api/member-calls.ts';
 import type { OwningComment } from '../comment/host.ts';
+import { announce } from '../dom/announce.ts';
 import { menuText } from '../text/menu.ts';
 import type { MenuHost } from './host.ts';
 import type { UndoBar } from './undo-bar.ts';
@@ -31,5 +32,5 @@ export function offerDeletion(host: MenuHost, bar: UndoBar, view: OwningComment)
     takesFocus: true,
     returnFocus: () => vanished.focusNear(),
   });
-  frame.announce(`${done.delete} · ${undo}`);
+  announce(frame, `${done.delete} · ${undo}`);
 }

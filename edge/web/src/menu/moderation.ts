@@ -11,6 +11,7 @@ import {
 import { ApiProblem } from '../api/problem.ts';
 import type { Author, Comment } from '../api/wire.ts';
 import type { OwningComment } from '../comment/host.ts';
+import { announce } from '../dom/announce.ts';
 import { memberOf, moderatorTokenOf } from '../model/member.ts';
 import { hasFlag } from '../model/shown-comment.ts';
 import { type MenuStrings, menuText } from '../text/menu.ts';
@@ -92,7 +93,7 @@ export class Moderation {
         const undo = await sent.catch(() => null);
         try {
           await undo?.();
-          frame.announce(this.#text.undone);
+          announce(frame, this.#text.undone);
         } catch (problem) {
           act.show();
           this.#report(problem, view);
@@ -102,7 +103,7 @@ export class Moderation {
       returnFocus: () => (act.returnFocus ? act.returnFocus() : view.focus()),
     };
     this.#bar.show(offer);
-    frame.announce(act.sentence);
+    announce(frame, act.sentence);
     sent.catch((problem) => {
       this.#bar.withdraw(offer);
       act.takeBack();

@@ -6,9 +6,6 @@
 import type { Guest, Session } from '../api/wire.ts';
 import { siteStorage } from '../util/json-storage.ts';
 
-/** Whose token the reader has. */
-export type IdentityKind = 'host' | 'account' | 'guest';
-
 export class ReaderIdentity {
   hostToken: string | null;
   /** A host token that the server did not accept; it is not sent for the overlay again. */
@@ -29,12 +26,6 @@ export class ReaderIdentity {
   /** What signing in with the installation gave. */
   get session(): Session | null {
     return siteStorage.get<Session>(this.sessionKey);
-  }
-
-  get kind(): IdentityKind | null {
-    if (this.hostToken) return 'host';
-    if (this.session) return 'account';
-    return this.guest ? 'guest' : null;
   }
 
   get token(): string | null {

@@ -8,8 +8,9 @@ import { keepIn, removeFrom } from '../util/keep.ts';
 interface StoredIdentity {
   readonly guestKey: string;
   readonly sessionKey: string;
+  readonly hostToken: string | null;
   readonly guest: Guest | null;
-  readonly kind: string | null;
+  readonly session: Session | null;
   readonly token: string | null;
 }
 
@@ -29,14 +30,27 @@ interface TokenClaims extends Omit<KnownMember, 'id'> {
 /** An event of the window: who the reader is has changed on this page. Of other pages the browser says so by `storage`. */
 export const IDENTITY_CHANGED = 'gailou:identity';
 
+/** Whose token the reader has; null for a reader who is unknown. */
+export function kindOf({
+  hostToken,
+  session,
+  guest,
+}: Pick<StoredIdentity, 'hostToken' | 'session' | 'guest'>): 'host' | 'account' | 'guest' | null {
+  if (hostToken) return 'host';
+  if (session) return 'account';
+  return guest ? 'guest' : null;
+}
+
 /** What the token says is not verified: the server decides what its bearer sees. */
-export function moderatorTokenOf({ kind, token }: StoredIdentity): string | null {
-  const role = kind !== 'guest' && token ? readTokenClaims(token).role : null;
+export function moderatorTokenOf(identity: StoredIdentity): string | null {
+  const { token } = identity;
+  const role = kindOf(identity) !== 'guest' && token ? readTokenClaims(token).role : null;
   return role === 'moderator' || role === 'admin' ? token : null;
 }
 
-export function memberOf({ guest, kind, token }: StoredIdentity): KnownMember | null {
-  if (kind === 'guest') return guest?.member ?? null;
+export function memberOf(identity: StoredIdentity): KnownMember | null {
+  const { guest, token } = identity;
+  if (kindOf(identity) === 'guest') return guest?.member ?? null;
   if (!token) return null;
   const { sub, name, avatar, level } = readTokenClaims(token);
   return { id: sub, name, avatar, level };

@@ -17,11 +17,11 @@ export type QuotedComment = Pick<
   Partial<Pick<ShownComment, 'mentions'>>;
 
 /** The part of the overlay of a comment that the reader has nothing to do with. */
-export const NO_OVERLAY_ENTRY: Readonly<OverlayEntry> = Object.freeze({
+export const NO_OVERLAY_ENTRY: Readonly<OverlayEntry> = {
   reaction: null,
   can_edit: false,
   can_delete: false,
-});
+};
 
 export function hasFlag(comment: ShownComment, flag: Comment['flags'][number]): boolean {
   return comment.flags.includes(flag);

@@ -21,35 +21,30 @@ export class PageTheme {
   readonly sheet = new CSSStyleSheet();
   readonly #element: HTMLElement;
   readonly #theme: () => Theme;
-  readonly #observer = new MutationObserver(() => this.update());
   readonly #preference = matchMedia('(prefers-color-scheme: dark)');
-  #ended = new AbortController();
 
   constructor(element: HTMLElement, theme: () => Theme) {
     this.#element = element;
     this.#theme = theme;
   }
 
-  start(): void {
+  /** Follows the page until `signal` is aborted. */
+  follow(signal: AbortSignal): void {
+    const update = () => this.update();
     // Pages switch by `class`, `style`, `data-theme` and other names.
+    const observer = new MutationObserver(update);
     for (const node of [document.documentElement, document.body]) {
-      this.#observer.observe(node, { attributes: true });
+      observer.observe(node, { attributes: true });
     }
-    this.#ended = new AbortController();
-    const { signal } = this.#ended;
-    this.#preference.addEventListener('change', () => this.update(), { signal });
+    signal.addEventListener('abort', () => observer.disconnect());
+    this.#preference.addEventListener('change', update, { signal });
     // A page that fades its background has the new one at the end.
     const onTransition = ({ propertyName, target }: TransitionEvent) => {
       const isBackground = propertyName === 'background-color';
-      if (isBackground && (target as Node).contains(this.#element)) this.update();
+      if (isBackground && (target as Node).contains(this.#element)) update();
     };
     document.addEventListener('transitionend', onTransition, { signal });
-    this.update();
-  }
-
-  stop(): void {
-    this.#observer.disconnect();
-    this.#ended.abort();
+    update();
   }
 
   update(): void {
@@ -98,16 +93,16 @@ function parentOf(node: Element): Element | null {
 
 /** A computed colour: `rgb(…)`, `color(srgb …)`, or one that begins with its lightness. */
 export function parseColor(text: string): Color {
-  const [a = 0, b = 0, c = 0, alpha = 1] = (
-    text.replace(/^color\([\w-]+/, '').match(/[\d.]+(e-\d+)?/g) ?? [0, 0, 0, 0]
-  ).map(Number);
-  if (text.startsWith('ok')) return { luminance: a ** 3, alpha };
-  if (text.startsWith('l')) return { luminance: ((a + 16) / 116) ** 3, alpha };
-  const [red, green, blue] = [a, b, c].map((part) =>
-    linear(text.startsWith('rgb') ? part / 255 : part),
-  ) as [number, number, number];
-  return { luminance: 0.2126 * red + 0.7152 * green + 0.0722 * blue, alpha };
+  const numbers = text.replace(/^color\([\w-]+/, '').match(/[\d.]+(e-\d+)?/g) ?? [0, 0, 0, 0];
+  const [first = 0, second = 0, third = 0, alpha = 1] = numbers.map(Number);
+  return { luminance: luminanceOf(text, first, second, third), alpha };
 }
 
-/** Near enough to sRGB for a choice between light and dark. */
-const linear = (part: number): number => part ** 2.2;
+function luminanceOf(text: string, first: number, second: number, third: number): number {
+  if (text.startsWith('ok')) return first ** 3;
+  if (text.startsWith('l')) return ((first + 16) / 116) ** 3;
+  const most = text.startsWith('rgb') ? 255 : 1;
+  // Near enough to sRGB for a choice between light and dark.
+  const linear = (part: number) => (part / most) ** 2.2;
+  return 0.2126 * linear(first) + 0.7152 * linear(second) + 0.0722 * linear(third);
+}

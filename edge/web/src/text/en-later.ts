@@ -5,6 +5,9 @@ import { numbersIn } from './numbers.ts';
 const { count, plural } = numbersIn<'one' | 'other'>('en');
 
 export const enLater = {
+  wholeText: 'Show the whole text',
+  foldText: 'Fold',
+  loadMore: 'Load more comments',
   retryIn: (seconds: number) => `Please try again in ${seconds} s.`,
   review: 'Awaiting review · only you can see this',
   rejected: 'Not published · only you can see this',

@@ -23,7 +23,6 @@ const first = {
   controversial: 'Controversial',
   loading: 'Loading comments…',
   empty: 'Be the first to comment.',
-  loadMore: 'Load more comments',
   loadFailed: 'The comments could not be loaded.',
   tryAgain: 'Try again',
   stale: 'Showing a saved copy; the comment server cannot be reached right now.',
@@ -57,8 +56,6 @@ const first = {
   build: 'Reply',
   /** Opens the conversation below an answer. */
   showFloors: (n: number) => plural(n, { one: '# floor', other: '# floors' }),
-  wholeText: 'Show the whole text',
-  foldText: 'Fold',
   /** The menu of a comment. */
   more: 'More',
   /** Beside the name of the member that the subject belongs to. */

@@ -44,7 +44,6 @@ export class Locale {
   readonly #compact: Intl.NumberFormat;
   readonly #relative: Intl.RelativeTimeFormat;
   readonly #date: Intl.DateTimeFormat;
-  readonly #dateAndTime: Intl.DateTimeFormat;
 
   constructor(language: Language) {
     this.language = language;
@@ -58,19 +57,11 @@ export class Locale {
     });
     this.#relative = new Intl.RelativeTimeFormat(this.tag, { numeric: 'auto' });
     this.#date = new Intl.DateTimeFormat(this.tag, { dateStyle: 'medium' });
-    this.#dateAndTime = new Intl.DateTimeFormat(this.tag, {
-      dateStyle: 'full',
-      timeStyle: 'short',
-    });
   }
 
   /** `12345` → `12.3K`. */
   shortNumber(value: number): string {
     return this.#compact.format(value);
-  }
-
-  fullTime(at: Date): string {
-    return this.#dateAndTime.format(at);
   }
 
   /** `5 minutes ago`; a date from 30 days on. A time in the future reads as `just now`. */

@@ -6,6 +6,7 @@
 import { fetchComment } from '../api/place-calls.ts';
 import type { Comment } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
+import { announce } from '../dom/announce.ts';
 import { h } from '../dom/html.ts';
 import { tombstoneOf } from '../model/comment-changes.ts';
 import { memberOf } from '../model/member.ts';
@@ -68,7 +69,7 @@ export class Arrivals {
     }
     this.#arrived.set(id, this.#isByReader(parentId));
     this.showCount();
-    frame.announce(this.#sentence());
+    announce(frame, this.#sentence());
   }
 
   /** Known of the comments on the page alone. */

@@ -25,8 +25,24 @@ export function addChanges(comments: ShownComments): void {
       if (floor) floors.set(id, change(floor));
       for (const view of comments.views) view.conversation?.updateFloor(id);
     },
+    addFloors: (quoted) => {
+      for (const floor of quoted) floors.set(floor.id, comments.latest(floor));
+    },
+    addFloorsOf: ({ items, floors: listed }) => {
+      const others = Object.entries(listed ?? {}).map(([id, floor]) => ({
+        ...floor,
+        id,
+        content: '',
+        media: floor.media ?? [],
+      }));
+      const own = items.flatMap((item) => [item, ...(item.top_replies ?? [])]);
+      comments.addFloors([...others, ...own]);
+    },
     remove: (id: string) => {
-      for (const view of comments.viewsOf(id)) view.scope.remove(view);
+      for (const { node, scope } of comments.viewsOf(id)) {
+        node.remove();
+        scope.views.delete(id);
+      }
     },
     placeReplies: ({ scope }: CommentView, replies: Comment[]) =>
       replies.flatMap((reply) => {

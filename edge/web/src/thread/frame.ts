@@ -10,9 +10,6 @@ import type { Strings } from '../text/en.ts';
 import type { Locale } from '../text/locale.ts';
 import { sortBarHtml } from './sort-bar.ts';
 
-/** A screen reader speaks only what changes after the region was emptied. */
-const ANNOUNCE_DELAY_MS = 50;
-
 const SEARCH_PATH = 'M16 16l5 5M10.5 18a7.5 7.5 0 1 1 0-15 7.5 7.5 0 0 1 0 15z';
 
 const frameHtml = (text: Strings) =>
@@ -88,8 +85,8 @@ export class ThreadFrame {
     if (!this.#served) this.#element.style.minHeight = '';
   }
 
-  showBusy(isBusy: boolean, hasComments: boolean): void {
-    this.skeleton.hidden = !isBusy || hasComments;
+  showBusy(isBusy: boolean): void {
+    this.skeleton.hidden = !isBusy || this.list.childElementCount > 0;
     this.list.classList.toggle('busy', isBusy);
     this.list.setAttribute('aria-busy', String(isBusy));
     if (!isBusy) return;
@@ -114,13 +111,6 @@ export class ThreadFrame {
   showNotice(sentence: string): void {
     this.notice.textContent = sentence;
     this.notice.hidden = !sentence;
-  }
-
-  announce(message: string): void {
-    this.announcer.textContent = '';
-    setTimeout(() => {
-      this.announcer.textContent = message;
-    }, ANNOUNCE_DELAY_MS);
   }
 
   updateTimes(): void {

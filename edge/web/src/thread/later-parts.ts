@@ -6,6 +6,7 @@
 import '../text/later.ts';
 import { type AccountHost, ReaderAccount } from '../account/account.ts';
 import { ApiProblem } from '../api/problem.ts';
+import type { Subject } from '../api/wire.ts';
 import { ReaderActs } from '../comment/acts.ts';
 import type { LaterHost, MessagePlace } from '../comment/host.ts';
 import type * as Forms from '../composer/forms.ts';
@@ -13,14 +14,17 @@ import type { MainComposer } from '../composer/main-composer.ts';
 import type { MenuHost } from '../menu/host.ts';
 import type { Menus } from '../menu/menus.ts';
 import type { Muting } from '../menu/muting.ts';
+import { mutedKey } from '../model/muted.ts';
 import { RecentActs } from '../model/recent-acts.ts';
 import { recentKey } from '../model/recent-key.ts';
 import { addStyles } from '../style/style-sheet.ts';
 import css from '../style/used.css';
 import { describeProblem } from '../text/describe-problem.ts';
+import { siteStorage } from '../util/json-storage.ts';
 import { addChanges } from './comment-changes.ts';
 import { HostToken, type TokenSource } from './host-token.ts';
 import type { LinkedPanel, LinkedPanelHost } from './linked-panel.ts';
+import type { LiveHost, LiveUpdates } from './live.ts';
 import { Reacting } from './reacting.ts';
 import { ReaderState } from './reader-state.ts';
 import type { Writing, WritingHost } from './writing.ts';
@@ -31,18 +35,26 @@ export interface LaterThread
   extends MenuHost,
     WritingHost,
     Omit<LinkedPanelHost, keyof WritingHost | keyof MenuHost>,
+    Omit<LiveHost, keyof WritingHost | keyof MenuHost | 'roots'>,
     Omit<AccountHost, keyof WritingHost | keyof MenuHost> {
   readonly comments: MenuHost['comments'] & WritingHost['comments'];
   readonly frame: WritingHost['frame'];
   readonly reader: ReaderState;
   readonly account: ReaderAccount;
   readonly reacting: Reacting;
-  readonly roots: { readonly isLoaded: boolean };
+  readonly roots: LiveHost['roots'] & { readonly first: { readonly epoch: number } | null };
   readonly token: TokenSource;
   readonly isStarted: boolean;
+  /** Asks for another token; says whether there is one. */
+  renew: () => Promise<boolean>;
   muting: Muting | null;
   writing: Writing;
-  onHostToken(token: string | null): void;
+  readonly isHidden: boolean;
+  readonly isLiveAllowed: () => boolean;
+  readonly settings: { areKeysAllowed(): boolean };
+  info: Pick<Subject, 'state'>;
+  live: LiveUpdates | null;
+  loadFirst(): Promise<void>;
 }
 
 export class LaterParts implements LaterHost {
@@ -66,7 +78,7 @@ export class LaterParts implements LaterHost {
     this.recent = new RecentActs(recentKey(thread.api.base, thread.subject));
     this.reacting = new Reacting(thread);
     this.account = new ReaderAccount(thread);
-    this.hostToken = new HostToken(thread.token, (token) => thread.onHostToken(token));
+    this.hostToken = new HostToken(thread.token, (token) => this.#onHostToken(token));
     const { account, hostToken, reacting, reader, recent } = this;
     Object.assign(thread, {
       account,
@@ -74,6 +86,8 @@ export class LaterParts implements LaterHost {
       reacting,
       reader,
       recent,
+      close: () => this.#closeSubject(),
+      renew: () => (this.hostToken.isFetched ? this.hostToken.fetch() : this.account.renew()),
       becomeGuest: (place: MessagePlace) => this.#becomeGuest(place),
       loadForms: () => this.loadForms(),
       loaded: <Part>(loading: Promise<Part>, place: MessagePlace) => this.#loaded(loading, place),
@@ -92,7 +106,16 @@ export class LaterParts implements LaterHost {
       this.reader.loadOverlay(this.thread.comments.views.map(({ comment }) => comment.id));
   }
 
+  /** A first list is shown: what the reader did is shown in it. */
+  onFirstList(): void {
+    const { comments, live } = this.thread;
+    this.reader.showRecentPosts();
+    live?.forgetListed();
+    this.reader.loadOverlay(comments.views.map(({ comment }) => comment.id));
+  }
+
   stop(): void {
+    this.thread.live?.stop();
     this.account.stop();
     this.linked?.stop();
   }
@@ -100,6 +123,37 @@ export class LaterParts implements LaterHost {
   /** What there is to say above the list; empty where there is nothing. */
   get notice(): string {
     return this.linked?.notice || this.reader.notice;
+  }
+
+  /** Keys and what else a reader gets who comes to the comments; rejects where it cannot be loaded. */
+  async startUsedParts(): Promise<void> {
+    const { startUsedParts } = await import('./used-parts.ts');
+    const load = () => this.loadForms().catch(() => undefined);
+    startUsedParts(this.thread, this.thread.settings.areKeysAllowed, load);
+  }
+
+  /** Opens or closes the event stream; rejects where it cannot be loaded. */
+  async updateLive(): Promise<void> {
+    const { thread } = this;
+    const { LiveUpdates } = await import('./live.ts');
+    thread.live ??= new LiveUpdates(thread, thread.isLiveAllowed);
+    thread.live.update(thread.roots.first?.epoch);
+  }
+
+  /** The host page has given another token. */
+  #onHostToken(token: string | null): void {
+    this.thread.identity.hostToken = token;
+    this.reader.onIdentityChange();
+    // A hidden subject is empty to everybody but a moderator.
+    if (this.thread.isHidden) this.thread.loadFirst();
+  }
+
+  /** The server has refused a post because the subject is closed. */
+  #closeSubject(): void {
+    const { thread } = this;
+    thread.info = { ...thread.info, state: 'closed' };
+    thread.showState();
+    for (const view of thread.comments.views) view.renderActions();
   }
 
   /** Opens the search of the thread, or closes it; rejects where it cannot be loaded. */
@@ -122,7 +176,6 @@ export class LaterParts implements LaterHost {
     if (!forms || main.composer) return;
     main.composer = new forms.Composer(this.thread, {}, null, main.shell);
     this.thread.composers.add(main.composer);
-    main.error.remove();
   }
 
   /** What the reader writes with; rejects where it cannot be loaded. A second call costs nothing. */
@@ -167,6 +220,11 @@ export class LaterParts implements LaterHost {
     if (menus) use(menus);
   }
 
+  /** Where the reader has muted authors, what hides their comments is there before the first comment. */
+  async loadMuting(): Promise<void> {
+    if (siteStorage.get(mutedKey(this.thread.api.base))) await this.loadMenus();
+  }
+
   async loadMenus(): Promise<Menus> {
     const { Menus } = await import('../menu/menus.ts');
     this.#menus ??= new Menus(this.thread);
@@ -179,6 +237,11 @@ export class LaterParts implements LaterHost {
     if (!(problem instanceof ApiProblem)) throw problem;
     this.reader.dropRefusedToken(problem);
     this.thread.emitProblem(problem);
-    place.showMessage(describeProblem(this.thread.locale, problem));
+    place.showMessage(this.describe(problem));
+  }
+
+  /** A sentence for the reader about what went wrong. */
+  describe(problem: ApiProblem): string {
+    return describeProblem(this.thread.locale, problem);
   }
 }

@@ -8,7 +8,7 @@ import { fetchContext } from '../api/place-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { subjectNameOf } from '../api/subject-name.ts';
 import type { Comment, CommentContext } from '../api/wire.ts';
-import { CommentScope } from '../comment/comment-scope.ts';
+import type { CommentScope } from '../comment/comment-scope.ts';
 import type { CommentView } from '../comment/view.ts';
 import { h } from '../dom/html.ts';
 import css from '../style/linked.css';
@@ -99,7 +99,7 @@ export class LinkedPanel {
     const { comments, reader, recent, text } = this.#thread;
     comments.addFloors(ancestors);
     if (!comments.linked) this.#scrolledTo = window.scrollY;
-    const scope = new CommentScope<CommentView>(h('ol', { role: 'list' }));
+    const scope: CommentScope<CommentView> = { list: h('ol', { role: 'list' }), views: new Map() };
     comments.linked = scope;
     const view = comments.makeView(recent.applyTo(comment), scope);
     scope.views.set(comment.id, view);

@@ -4,7 +4,7 @@ import '../text/later.ts';
 import { Arrivals, type ArrivalsHost } from './arrivals.ts';
 import { LiveStream, type LiveStreamHost } from './live-stream.ts';
 
-type LiveHost = ArrivalsHost & Omit<LiveStreamHost, 'arrivals'>;
+export type LiveHost = ArrivalsHost & Omit<LiveStreamHost, 'arrivals'>;
 
 export class LiveUpdates {
   readonly #arrivals: Arrivals;

@@ -4,6 +4,7 @@ import '../text/later.ts';
 import { ownComment } from '../api/member-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { Guest } from '../api/wire.ts';
+import { announce } from '../dom/announce.ts';
 import type { ThreadPartHost } from './part-host.ts';
 
 interface MergeHost extends ThreadPartHost {
@@ -15,7 +16,7 @@ export function showMerge(thread: MergeHost, { member }: Guest): void {
   const { comments, frame, reader, text } = thread;
   reader.notice = text.merged;
   thread.showState();
-  frame.announce(text.merged);
+  announce(frame, text.merged);
   const own = comments.views.filter(({ comment }) => comment.author?.id === member.id);
   for (const { comment } of own) refresh(thread, comment.id);
   reader.loadOverlay(comments.views.map(({ comment }) => comment.id));

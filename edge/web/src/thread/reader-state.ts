@@ -9,7 +9,7 @@ import { ApiProblem } from '../api/problem.ts';
 import { subjectNameOf } from '../api/subject-name.ts';
 import type { Comment, Guest, Overlay, OverlayEntry } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
-import { dropGuest } from '../model/member.ts';
+import { dropGuest, kindOf } from '../model/member.ts';
 import { isTombstone, NO_OVERLAY_ENTRY } from '../model/shown-comment.ts';
 import type { ThreadPartHost } from './part-host.ts';
 
@@ -142,13 +142,13 @@ export class ReaderState {
   dropRefusedToken(problem: ApiProblem): boolean {
     if (!['token_invalid', 'token_missing'].includes(problem.code)) return false;
     const { identity } = this.#thread;
-    if (identity.kind === 'host') {
+    if (kindOf(identity) === 'host') {
       identity.refusedToken = identity.hostToken;
       this.#thread.emit('gailou:sign-in', { code: problem.code });
       return false;
     }
     // A session that could not be renewed is gone already.
-    if (identity.kind !== 'guest') return false;
+    if (kindOf(identity) !== 'guest') return false;
     dropGuest(identity);
     this.onIdentityChange();
     return true;

@@ -1,29 +1,24 @@
-/** Loads the list of roots: the first page, and what loads the next one when its foot comes near. */
+/** Loads the list of roots: the first page, and what loads the next ones where there are any. */
 
-import { ROOTS_PER_PAGE } from '../api/first-page.ts';
+import { firstPageUrl } from '../api/first-page.ts';
 import { type ListPage, pageOf } from '../api/list-page.ts';
 import { ApiProblem } from '../api/problem.ts';
-import type { Comment, Sort, Subject } from '../api/wire.ts';
+import type { Comment, Page, Sort, Subject } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
 import type { LaterParts } from './later-parts.ts';
-import type { LiveUpdates } from './live.ts';
 import type { MoreRoots } from './more-roots.ts';
 import type { ThreadPartHost } from './part-host.ts';
 import type { SortBar } from './sort-bar.ts';
 
-/** The next page is fetched when the foot is so near to the window. */
-const FOOT_MARGIN = '600px';
-
 interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
-  readonly live: LiveUpdates | null;
   readonly later: LaterParts | null;
   readonly sort: Sort;
   readonly sortBar: SortBar;
-  readonly pinned: Comment[];
+  /** Loads what acts; rejects where it cannot be loaded. */
+  complete(): Promise<LaterParts>;
   /** What is read before the first comment is shown. */
   loadBeforeFirst(): Promise<void>;
-  /** Null keeps what is known. */
-  applySubject(subject: Subject | null): void;
+  applySubject(subject: Subject): void;
   /** Opens the event stream, where the page allows one. */
   updateLive(): void;
   /** The event of the first list or comment that is shown. */
@@ -32,18 +27,15 @@ interface RootListHost extends Omit<ThreadPartHost, 'recent'> {
 
 export class RootList {
   readonly #thread: RootListHost;
-  readonly #observer: IntersectionObserver;
   /** Null until a first page is shown. */
   first: ListPage | null = null;
-  /** Null until the next page is asked for. */
+  /** Null until it is loaded, where there are more pages. */
   #more: MoreRoots | null = null;
   /** Ends when another load begins. */
   #load = new AbortController();
 
   constructor(thread: RootListHost) {
     this.#thread = thread;
-    this.#observer = this.#watchFoot();
-    thread.frame.next.onclick = () => this.#onFootButton();
   }
 
   /** Whether a first page is shown. */
@@ -57,11 +49,6 @@ export class RootList {
 
   stop(): void {
     this.#load.abort();
-    this.#observer.disconnect();
-  }
-
-  #showBusy(isBusy: boolean): void {
-    this.#thread.frame.showBusy(isBusy, this.#thread.comments.main.views.size > 0);
   }
 
   /** Ends the load that is under way and begins another one. */
@@ -71,13 +58,14 @@ export class RootList {
     this.#load = new AbortController();
     const { signal } = this.#load;
     frame.releaseHeight();
+    frame.next.onclick = () => this.loadFirst();
     this.first = null;
     this.#more = null;
-    this.#showBusy(true);
+    frame.showBusy(true);
     try {
       const before = this.#thread.loadBeforeFirst();
-      const query = { sort, limit: ROOTS_PER_PAGE };
-      const page = pageOf(await api.listRoots(subject, query, { signal, pastCaches }));
+      const url = firstPageUrl(subject, sort);
+      const page = pageOf(await api.read<Page>(url, { signal, pastCaches }));
       await this.#thread.comments.addPage(page);
       await before;
       if (signal.aborted) return;
@@ -87,50 +75,35 @@ export class RootList {
       if (signal.aborted) return;
       await this.showLoadError(problem);
     }
-    this.#showBusy(false);
+    frame.showBusy(false);
   }
 
-  /** `byButton` moves the focus to the first new comment. */
-  async #loadMore(byButton: boolean): Promise<void> {
-    const { first } = this;
-    if (!first || this.isEnded) return;
+  /** Loads what loads the next pages. Where that is impossible, the button of the foot loads the list anew. */
+  async #loadMore(first: ListPage): Promise<void> {
     const part = await import('./more-roots.ts').catch(() => null);
-    if (!part) return this.showLoadError(new ApiProblem({}));
     // Another list may have come.
     if (first !== this.first) return;
-    this.#more ??= new part.MoreRoots(this.#thread, this, first);
-    await this.#more.loadNext(byButton, this.#load.signal);
-  }
-
-  #onFootButton(): void {
-    if (this.first) this.#loadMore(true);
-    else this.loadFirst();
+    if (part) this.#more = new part.MoreRoots(this.#thread, this, first, this.#load.signal);
+    else this.showLoadError(new ApiProblem({}));
   }
 
   #showFirst(page: ListPage): void {
-    const { comments, frame, later, live, sort, sortBar } = this.#thread;
-    comments.main.clear();
+    const { comments, frame, later, sort, sortBar } = this.#thread;
+    comments.main.list.replaceChildren();
+    comments.main.views.clear();
     sortBar.show(sort);
-    this.#thread.applySubject(page.subject);
-    this.#showPinned();
+    if (page.subject) {
+      this.#thread.applySubject(page.subject);
+      for (const view of this.showRoots(page.subject.pinned)) view.setPinned();
+    }
     this.showRoots(page.items);
-    later?.reader.showRecentPosts();
-    live?.forgetListed();
+    later?.onFirstList();
     frame.showStale(page.isStale);
     this.updateFoot();
+    if (!page.isEnded) this.#loadMore(page);
     frame.takeOver();
     this.#thread.emitReady();
     this.#thread.updateLive();
-    later?.reader.loadOverlay([...comments.main.views.keys()]);
-  }
-
-  #showPinned(): void {
-    const { comments, pinned } = this.#thread;
-    for (const comment of pinned) {
-      const view = comments.place(comment, comments.main);
-      view?.setPinned();
-      view?.showReplies(comment);
-    }
   }
 
   /** The views of those that were not in their place already. */
@@ -145,35 +118,17 @@ export class RootList {
 
   async showLoadError(problem: unknown): Promise<void> {
     if (!(problem instanceof ApiProblem)) throw problem;
-    const { frame, locale, text } = this.#thread;
+    const { frame, text } = this.#thread;
     this.#thread.emitProblem(problem);
     // Without an answer there are no other sentences either.
-    const part = problem.status
-      ? await import('../text/describe-problem.ts').catch(() => null)
-      : null;
-    const sentence = part?.describeProblem(locale, problem) ?? text.errors.network;
+    const later = problem.status ? await this.#thread.complete().catch(() => null) : null;
+    const sentence = later?.describe(problem) ?? text.errors.network;
     frame.showLoadError(`${text.loadFailed} ${sentence}`, text.tryAgain);
   }
 
   updateFoot(): void {
-    const { frame, text } = this.#thread;
-    frame.next.textContent = text.loadMore;
+    const { frame } = this.#thread;
     frame.next.hidden = this.isEnded;
     this.#thread.updateEmpty();
-    // A foot that stays inside the window is reported again only when it is observed again.
-    this.#observer.unobserve(frame.foot);
-    this.#observer.observe(frame.foot);
-  }
-
-  /** Infinite scroll. The button of the foot stays for the keyboard, and after an error. */
-  #watchFoot(): IntersectionObserver {
-    const { error, foot } = this.#thread.frame;
-    const onIntersection: IntersectionObserverCallback = (entries) => {
-      if (!entries.some((entry) => entry.isIntersecting) || error.textContent) return;
-      this.#loadMore(false);
-    };
-    const observer = new IntersectionObserver(onIntersection, { rootMargin: FOOT_MARGIN });
-    observer.observe(foot);
-    return observer;
   }
 }

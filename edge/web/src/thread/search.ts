@@ -12,6 +12,7 @@ import css from '../style/search.css';
 import { addStyles } from '../style/style-sheet.ts';
 import { type ComposerStrings, composerText } from '../text/composer.ts';
 import { describeProblem } from '../text/describe-problem.ts';
+import { fullTime } from '../text/full-time.ts';
 import type { Timer } from '../util/time.ts';
 
 /** So long nothing is written before it is searched for. */
@@ -188,7 +189,7 @@ class ThreadSearch {
         ' ',
         h(
           'time',
-          { datetime: at.toISOString(), title: locale.fullTime(at) },
+          { datetime: at.toISOString(), title: fullTime(locale, at.toISOString()) },
           locale.timeAgo(created_at),
         ),
         passage,

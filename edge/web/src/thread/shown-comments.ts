@@ -3,7 +3,7 @@
 import type { ListPage } from '../api/pager.ts';
 import type { Comment } from '../api/wire.ts';
 import { loadFrames } from '../comment/building.ts';
-import { CommentScope } from '../comment/comment-scope.ts';
+import type { CommentScope } from '../comment/comment-scope.ts';
 import { CommentView, type CommentViewHost } from '../comment/view.ts';
 import type { QuotedComment, ShownComment } from '../model/shown-comment.ts';
 
@@ -28,31 +28,20 @@ export class ShownComments {
   declare readonly updateEach: (id: string, change: CommentChange) => void;
   declare readonly updateQuotes: (id: string, change: QuoteChange) => void;
   declare readonly remove: (id: string) => void;
+  declare readonly addFloors: (comments: QuotedComment[]) => void;
+  declare readonly addFloorsOf: (page: Pick<ListPage, 'items' | 'floors'>) => void;
   /** Shows a page of replies under their comment; those on the page keep their places. Answers the others. */
   declare readonly placeReplies: (under: CommentView, replies: Comment[]) => CommentView[];
   readonly #thread: CommentViewHost;
 
   constructor(thread: CommentViewHost, list: HTMLOListElement) {
     this.#thread = thread;
-    this.main = new CommentScope(list);
+    this.main = { list, views: new Map() };
   }
 
   /** What a page brings, before its comments are placed: they quote each other in any order. */
-  async addPage({ items, floors }: Pick<ListPage, 'items' | 'floors'>): Promise<void> {
-    if (!floors) return;
-    await loadFrames(this.#thread);
-    for (const [id, floor] of Object.entries(floors)) {
-      this.#addFloor({ ...floor, id, content: '', media: floor.media ?? [] });
-    }
-    this.addFloors(items.flatMap((item) => [item, ...(item.top_replies ?? [])]));
-  }
-
-  addFloors(comments: Comment[]): void {
-    for (const comment of comments) this.#addFloor(comment);
-  }
-
-  #addFloor(floor: QuotedComment): void {
-    this.floors.set(floor.id, this.latest(floor));
+  async addPage(page: Pick<ListPage, 'items' | 'floors'>): Promise<void> {
+    if (page.floors && (await loadFrames(this.#thread))) this.addFloorsOf(page);
   }
 
   viewsOf(id: string): CommentView[] {
@@ -94,17 +83,16 @@ export class ShownComments {
   /** Puts the view where it belongs: under its container, else at the end or the top of the list. */
   seat(view: CommentView, { onTop = false } = {}): void {
     const container = this.containerOf(view);
-    if (container) container.replies.append(view.node);
-    else if (onTop) view.scope.list.prepend(view.node);
-    else view.scope.list.append(view.node);
-    if (container) {
-      const depth = container.comment.path.length;
-      container.replies.classList.toggle('flat', depth > MAX_TREE_INDENT);
-    }
     const { parent_id, path } = view.comment;
-    if (container)
-      view.showAnswered(container.comment.id === parent_id ? 'below-parent' : 'in-thread');
-    else view.showAnswered(path.length > 1 ? 'alone' : 'in-thread');
+    if (container) {
+      const { comment, replies } = container;
+      replies.append(view.node);
+      replies.classList.toggle('flat', comment.path.length > MAX_TREE_INDENT);
+      view.showAnswered(comment.id === parent_id ? 'below-parent' : 'in-thread');
+    } else {
+      view.scope.list[onTop ? 'prepend' : 'append'](view.node);
+      view.showAnswered(path.length > 1 ? 'alone' : 'in-thread');
+    }
   }
 
   /** The view that a reply is drawn under: its drawn parent in a tree, else its root. */

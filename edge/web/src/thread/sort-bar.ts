@@ -27,10 +27,10 @@ export class SortBar {
   constructor(node: HTMLElement, sort: Sort, choose: (sort: Sort) => void) {
     this.#node = node;
     this.#menu = node.querySelector('select') as HTMLSelectElement;
-    node.addEventListener('click', ({ target }) => {
+    node.onclick = ({ target }) => {
       const { sort: chosen } = (target as HTMLElement).dataset;
       if (chosen) choose(chosen as Sort);
-    });
+    };
     // The menu shows what is in the list, as the buttons do.
     this.#menu.onchange = () => {
       const chosen = sortOf(this.#menu.value);

@@ -6,7 +6,7 @@
 import type { ReaderAccount } from '../account/account.ts';
 import { ApiClient } from '../api/client.ts';
 import type { ApiProblem } from '../api/problem.ts';
-import type { Comment, Sort, Subject, SubjectMode } from '../api/wire.ts';
+import type { Sort, Subject, SubjectMode } from '../api/wire.ts';
 import { cardIn } from '../comment/card.ts';
 import type { CommentHost, MessagePlace } from '../comment/host.ts';
 import type { CommentViewHost } from '../comment/view.ts';
@@ -58,6 +58,9 @@ export class CommentThread {
   readonly makeCard: CommentViewHost['makeCard'];
   readonly comments: ShownComments;
   readonly roots: RootList;
+  readonly settings: ThreadSettings;
+  /** The decision of the page, as long as the thread is not stopped. */
+  readonly isLiveAllowed: () => boolean;
   /** The open forms. */
   readonly composers = new Set<Composer>();
   /** Null before the thread is used, or its reader known. */
@@ -72,13 +75,21 @@ export class CommentThread {
   declare readonly reader: ReaderState;
   declare readonly recent: RecentActs;
   declare readonly becomeGuest: CommentHost['becomeGuest'];
+  declare readonly close: CommentHost['close'];
   declare readonly loadForms: CommentHost['loadForms'];
   declare readonly loaded: CommentHost['loaded'];
+  declare readonly renew: () => Promise<boolean>;
   declare readonly rename: (name: string) => Promise<void>;
   declare readonly report: CommentHost['report'];
   declare readonly useMenus: CommentHost['useMenus'];
   /** There is none before the forms are loaded. */
   declare writing: Writing;
+  /** What the server says about the subject; a usual one until then. */
+  info: Pick<Subject, 'mode' | 'owner_id' | 'state'> = {
+    mode: 'two_level',
+    owner_id: null,
+    state: 'open',
+  };
   sort: Sort;
   /** As the server counts, with the reader's own changes since. */
   count = 0;
@@ -87,11 +98,7 @@ export class CommentThread {
   /** Whether its comments are loaded, or on their way. */
   isStarted = false;
   readonly #element: HTMLElement;
-  readonly #isLiveAllowed: () => boolean;
   readonly #composer: MainComposer;
-  #info: Partial<Subject> = {};
-  /** What could not be loaded of what shows a linked comment. */
-  #notice = '';
   #isReady = false;
   #isStopped = false;
 
@@ -99,15 +106,14 @@ export class CommentThread {
   constructor(element: HTMLElement, root: ShadowRoot, settings: ThreadSettings) {
     const { base, locale, subject, token } = settings;
     this.#element = element;
+    this.settings = settings;
     this.subject = subject;
     this.sort = settings.sort;
     this.locale = locale;
     this.token = token;
     this.identity = new ReaderIdentity(base, typeof token === 'string' ? token : null);
     // Only what acts sends a token.
-    this.api = new ApiClient(base, this.identity, () =>
-      this.hostToken.isFetched ? this.hostToken.fetch() : this.account.renew(),
-    );
+    this.api = new ApiClient(base, this.identity, () => this.renew());
     this.frame = new ThreadFrame(element, root, locale);
     this.makeCard = cardIn(locale.text);
     this.sortBar = new SortBar(this.frame.sorts, this.sort, (sort) => {
@@ -116,19 +122,16 @@ export class CommentThread {
     });
     this.frame.search.onclick = () => this.#whenComplete((later) => later.toggleSearch());
     this.#composer = new MainComposer(this, this.frame.composer);
-    this.#loadPartsOnUse(settings.areKeysAllowed);
+    this.#loadPartsOnUse();
     this.comments = new ShownComments(this, this.frame.list);
     followCommentLinks(this.frame.section, (id) => this.#showLinked(id));
-    this.#isLiveAllowed = () => settings.isLiveAllowed() && !this.#isStopped;
+    this.isLiveAllowed = () => settings.isLiveAllowed() && !this.#isStopped;
     this.roots = new RootList(this);
   }
 
-  /** Replies that were folded before are folded at once. What cannot be loaded is tried again. */
-  #loadPartsOnUse(areKeysAllowed: () => boolean): void {
-    const load = () =>
-      Promise.all([import('./used-parts.ts'), this.complete()])
-        .then(([{ startUsedParts }]) => startUsedParts(this, areKeysAllowed))
-        .catch(() => undefined);
+  /** Replies that were folded before are folded at once. */
+  #loadPartsOnUse(): void {
+    const load = () => this.#whenComplete((later) => later.startUsedParts());
     if (tabStorage.get(foldedKey(this.api.base, this.subject))) load();
     for (const event of ['pointerenter', 'focusin']) {
       this.frame.section.addEventListener(event, load);
@@ -139,11 +142,11 @@ export class CommentThread {
     this.isStarted = true;
     if (this.later) this.hostToken.start();
     else if (this.identity.token || this.token || hasSignInCode()) this.#whenComplete();
-    if (this.subject) this.#loadFirst();
+    if (this.subject) this.loadFirst();
   }
 
   /** A link may lead to a comment that the list has. */
-  async #loadFirst(): Promise<void> {
+  async loadFirst(): Promise<void> {
     await this.roots.loadFirst();
     this.followAddress();
   }
@@ -156,28 +159,27 @@ export class CommentThread {
   }
 
   #showLinked(id: string): void {
-    const showMessage = (notice: string) => {
-      this.#notice = notice;
-      this.showState();
+    const place: MessagePlace = {
+      showMessage: (message) => (message ? this.frame.showNotice(message) : this.showState()),
     };
-    this.act({ showMessage }, (later) => later.showLinked(id, { showMessage }));
+    this.act(place, (later) => later.showLinked(id, place));
   }
 
   stop(): void {
     this.#isStopped = true;
     this.isStarted = false;
     this.roots.stop();
-    this.live?.stop();
     this.later?.stop();
   }
 
   /** What is read before the first comment is shown: whom the reader has muted, and what the reader did a moment ago. */
   async loadBeforeFirst(): Promise<void> {
     const { base } = this.api;
-    const isMuting = siteStorage.get(mutedKey(base));
-    if (!isMuting && !tabStorage.get(recentKey(base, this.subject))) return;
-    const later = await this.complete().catch(() => null);
-    if (isMuting) await later?.loadMenus().catch(() => null);
+    if (siteStorage.get(mutedKey(base)) || tabStorage.get(recentKey(base, this.subject))) {
+      await this.complete()
+        .then((later) => later.loadMuting())
+        .catch(() => undefined);
+    }
   }
 
   /** Loads what acts; rejects where it cannot be loaded. A second call costs nothing. */
@@ -197,15 +199,10 @@ export class CommentThread {
     if (later) action(later);
   }
 
-  /** Opens or closes the event stream. Where it cannot be loaded the list is as it was; the next update tries again. */
-  async updateLive(): Promise<void> {
-    const isUseful = this.#isLiveAllowed() && !document.hidden && this.roots.isLoaded;
-    if (!this.live && !isUseful) return;
-    try {
-      const [{ LiveUpdates }] = await Promise.all([import('./live.ts'), this.complete()]);
-      this.live ??= new LiveUpdates(this, this.#isLiveAllowed);
-      this.live.update(this.roots.first?.epoch);
-    } catch {}
+  /** Opens or closes the event stream. Where it cannot be loaded the list is as it was. */
+  updateLive(): void {
+    const isUseful = this.isLiveAllowed() && !document.hidden && this.roots.isLoaded;
+    if (this.live || isUseful) this.#whenComplete((later) => later.updateLive());
   }
 
   get text(): Strings {
@@ -213,23 +210,19 @@ export class CommentThread {
   }
 
   get mode(): SubjectMode {
-    return this.#info.mode ?? 'two_level';
+    return this.info.mode;
   }
 
   get ownerId(): string | null {
-    return this.#info.owner_id ?? null;
+    return this.info.owner_id;
   }
 
   get isOpen(): boolean {
-    return (this.#info.state ?? 'open') === 'open';
+    return this.info.state === 'open';
   }
 
-  get #isHidden(): boolean {
-    return this.#info.state === 'hidden';
-  }
-
-  get pinned(): Comment[] {
-    return this.#info.pinned ?? [];
+  get isHidden(): boolean {
+    return this.info.state === 'hidden';
   }
 
   /** The choice is shown with the list; one that could not be loaded can be made again. */
@@ -243,9 +236,14 @@ export class CommentThread {
   /** A function is called as soon as the comments are loaded, so that it matters who reads them. */
   setToken(token: TokenSource): void {
     this.token = token;
-    if (this.later) this.hostToken.set(token);
-    else if (typeof token !== 'function') this.onHostToken(token);
-    else if (this.isStarted) this.#whenComplete();
+    if (this.later) {
+      this.hostToken.set(token);
+      return;
+    }
+    this.identity.hostToken = typeof token === 'string' ? token : null;
+    if (token && this.isStarted) this.#whenComplete();
+    // A hidden subject is empty to everybody but a moderator.
+    if (this.isHidden) this.loadFirst();
   }
 
   /** What cannot be loaded is tried again by the next press or change. */
@@ -255,23 +253,10 @@ export class CommentThread {
       .catch(() => undefined);
   }
 
-  /** The host page has given another token. */
-  onHostToken(token: string | null): void {
-    this.identity.hostToken = token;
-    if (this.later) this.reader.onIdentityChange();
-    else if (token) this.#whenComplete();
-    // A hidden subject is empty to everybody but a moderator.
-    if (this.#isHidden) this.#loadFirst();
-  }
-
-  /** Null keeps what is known. */
-  applySubject(subject: Subject | null): void {
-    this.#info = subject ?? this.#info;
-    const { comments } = this.#info;
-    if (comments !== undefined) {
-      this.setCount(comments);
-      this.sortBar.hideFor(comments);
-    }
+  applySubject(subject: Subject): void {
+    this.info = subject;
+    this.setCount(subject.comments);
+    this.sortBar.hideFor(subject.comments);
     this.showState();
   }
 
@@ -281,17 +266,10 @@ export class CommentThread {
     this.emit('gailou:count', { subject: this.subject, count });
   }
 
-  /** The server has refused a post because the subject is closed. */
-  close(): void {
-    this.#info = { ...this.#info, state: 'closed' };
-    this.showState();
-    for (const view of this.comments.views) view.renderActions();
-  }
-
   /** Shows whether one can write here, and why not. */
   showState(): void {
-    const closed = this.#isHidden ? this.text.hiddenSubject : this.text.closed;
-    this.frame.showNotice(this.#notice || this.later?.notice || (this.isOpen ? '' : closed));
+    const closed = this.isHidden ? this.text.hiddenSubject : this.text.closed;
+    this.frame.showNotice(this.later?.notice || (this.isOpen ? '' : closed));
     // A text that is being written stays where its author can copy it.
     const isFormShown = this.isOpen || !this.#composer.isEmpty;
     this.frame.composer.hidden = !isFormShown;

@@ -8,12 +8,22 @@ import { QuoteButton } from './quote-button.ts';
 
 const started = new WeakSet<object>();
 
-/** A second call changes nothing. `areKeysAllowed` is the decision of the page about letters. */
-export function startUsedParts(thread: ThreadPartHost, areKeysAllowed: () => boolean): void {
+/**
+ * A second call changes nothing. `areKeysAllowed` is the decision of the page about letters; `loadForms` is called when the
+ * reader points at the form, and so is about to use it.
+ */
+export function startUsedParts(
+  thread: ThreadPartHost,
+  areKeysAllowed: () => boolean,
+  loadForms: () => void,
+): void {
   if (started.has(thread)) return;
   started.add(thread);
   new Keys(thread.frame.section, thread.locale, areKeysAllowed);
   new ThreadFolds(thread);
   new QuoteButton(thread);
   openPicturesInLightbox(thread);
+  const { composer } = thread.frame;
+  composer.addEventListener('pointerenter', loadForms);
+  if (composer.matches(':hover')) loadForms();
 }

@@ -4,8 +4,9 @@ import type { ReaderAccount } from '../account/account.ts';
 import { changeMe, createGuest, renameGuest } from '../api/member-calls.ts';
 import { parseSubjectName } from '../api/subject-name.ts';
 import type { Author, Comment } from '../api/wire.ts';
+import { announce } from '../dom/announce.ts';
 import { uniqueId } from '../dom/template.ts';
-import { keepGuest, memberOf } from '../model/member.ts';
+import { keepGuest, kindOf, memberOf } from '../model/member.ts';
 import type { AnsweredComment, ShownComment } from '../model/shown-comment.ts';
 import type { HostToken } from './host-token.ts';
 import type { LiveUpdates } from './live.ts';
@@ -54,7 +55,7 @@ export class Writing {
       name: member.name || guestName,
       avatar: member.avatar ?? null,
       level: member.level ?? null,
-      guest: !identity.kind || identity.kind === 'guest',
+      guest: !kindOf(identity) || kindOf(identity) === 'guest',
       role: null,
     };
     return {
@@ -94,7 +95,7 @@ export class Writing {
     const view = comments.place(comment, scope, { isKept: true }) ?? scope.views.get(comment.id);
     if (isNew && !isHeld) this.#thread.setCount(this.#thread.count + 1);
     this.#thread.updateEmpty();
-    frame.announce(isHeld ? text.held : text.posted);
+    announce(frame, isHeld ? text.held : text.posted);
     view?.focus();
     this.#thread.emit('gailou:posted', { comment });
   }
@@ -103,7 +104,7 @@ export class Writing {
     const { comments, frame, recent, text } = this.#thread;
     recent.rememberEdit(comment);
     comments.updateEach(comment.id, () => comment);
-    frame.announce(text.saved);
+    announce(frame, text.saved);
   }
 
   /**
@@ -129,7 +130,7 @@ export class Writing {
   /** The reader stays the same. Rejects with an `ApiProblem` when the server refuses the name. */
   async rename(name: string): Promise<void> {
     const { account, api, identity, reader } = this.#thread;
-    if (identity.kind === 'account') {
+    if (kindOf(identity) === 'account') {
       await changeMe(api, { name });
       // The name is in the token.
       await account.renew();

@@ -5,6 +5,7 @@ import type { LatestComment } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import { safeHtml } from '../dom/safe-html.ts';
 import { safeUrl } from '../dom/safe-url.ts';
+import { fullTime } from '../text/full-time.ts';
 import type { Locale } from '../text/locale.ts';
 import { widgetText } from '../text/widgets.ts';
 import type { Widget, WidgetHost } from './lazy-element.ts';
@@ -70,7 +71,7 @@ function item({ id, author, html, created_at, subject }: LatestComment, locale: 
       ' · ',
       h(
         'time',
-        { datetime: at.toISOString(), title: locale.fullTime(at) },
+        { datetime: at.toISOString(), title: fullTime(locale, at.toISOString()) },
         locale.timeAgo(created_at),
       ),
     ),

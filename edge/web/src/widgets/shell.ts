@@ -10,6 +10,7 @@ export class WidgetShell {
   readonly #element: HTMLElement;
   readonly #root: ShadowRoot;
   readonly #theme: PageTheme;
+  readonly #stopped = new AbortController();
 
   constructor(element: HTMLElement) {
     this.#element = element;
@@ -19,7 +20,7 @@ export class WidgetShell {
       return theme === 'light' || theme === 'dark' ? theme : 'auto';
     });
     this.#root.adoptedStyleSheets = [styleSheet(), this.#theme.sheet];
-    this.#theme.start();
+    this.#theme.follow(this.#stopped.signal);
   }
 
   /** The server that the element names, without a slash at the end; else `server`. */
@@ -43,6 +44,6 @@ export class WidgetShell {
   }
 
   stop(): void {
-    this.#theme.stop();
+    this.#stopped.abort();
   }
 }
