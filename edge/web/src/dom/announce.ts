@@ -1,4 +1,4 @@
-/** Sentences that a screen reader speaks and nobody sees. */
+/** Sentences that a screen reader speaks and no one sees. */
 
 /** A screen reader speaks only what changes after the region was emptied. */
 const ANNOUNCE_DELAY_MS = 50;
