@@ -13,6 +13,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 
+use crate::derived_key::derived_key;
 use crate::id::{CommentId, MemberId, SubjectKey};
 use crate::limits;
 use crate::rank::Sort;
@@ -148,15 +149,7 @@ impl CursorKey {
     /// The key made from this secret, of any length.
     #[must_use]
     pub fn new(secret: &[u8]) -> Self {
-        // Hashed first, so that a key of any length fits and is used for nothing else.
-        let mut hasher = Sha256::new();
-        hasher.update(b"gailou cursor\0");
-        hasher.update(secret);
-        Self(Hmac::new(&{
-            let mut block = hmac::digest::core_api::Block::<Sha256>::default();
-            block.iter_mut().zip(hasher.finalize()).for_each(|(to, from)| *to = from);
-            block
-        }))
+        Self(derived_key(b"gailou cursor\0", secret))
     }
 
     /// The cursor as text, about 100 characters.

@@ -22,6 +22,7 @@ pub mod path;
 pub mod slot_set;
 
 pub mod cursor;
+pub mod derived_key;
 pub mod rank;
 pub mod walk;
 

@@ -15,6 +15,7 @@ use std::fmt;
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use gailou_shared::derived_key::derived_key;
 use gailou_shared::id::MemberId;
 use gailou_shared::wire::AltchaChallenge;
 use hmac::{Hmac, Mac as _};
@@ -113,11 +114,7 @@ impl AltchaKey {
     /// The key made from this secret, of any length.
     #[must_use]
     pub fn new(secret: &[u8]) -> Self {
-        // Hashed first, so that a secret of any length fits and the key is used for nothing else.
-        let hash = Sha256::new_with_prefix(b"gailou challenge\0").chain_update(secret).finalize();
-        let mut block = hmac::digest::core_api::Block::<Sha256>::default();
-        block.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
-        Self(hmac::digest::KeyInit::new(&block))
+        Self(derived_key(b"gailou challenge\0", secret))
     }
 
     /// A challenge for a guest, to be answered within [`ALTCHA_LIFETIME_S`] by up to `max_number + 1` hashes.

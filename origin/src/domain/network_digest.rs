@@ -7,8 +7,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use gailou_shared::derived_key::derived_key;
 use hmac::{Hmac, Mac as _};
-use sha2::{Digest as _, Sha256};
+use sha2::Sha256;
 
 /// How long it is known where a comment was posted from, and how long such a network is blocked, in milliseconds
 /// (30 days).
@@ -61,11 +62,7 @@ impl NetworkKey {
     /// The key made from this secret, of any length.
     #[must_use]
     pub fn new(secret: &[u8]) -> Self {
-        // Hashed first, so that it is used for nothing else.
-        let key = Sha256::new_with_prefix(b"gailou network\0").chain_update(secret).finalize();
-        let mut block = hmac::digest::core_api::Block::<Sha256>::default();
-        block.iter_mut().zip(key).for_each(|(to, from)| *to = from);
-        Self(hmac::digest::KeyInit::new(&block))
+        Self(derived_key(b"gailou network\0", secret))
     }
 
     /// The digest of a client's network, as [`gailou_shared::network::client_network`] makes it of an address.

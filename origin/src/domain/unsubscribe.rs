@@ -2,9 +2,10 @@
 //!
 //! Pure. An address does not expire: a mail may be read years later.
 
+use gailou_shared::derived_key::derived_key;
 use gailou_shared::id::MemberId;
 use hmac::{Hmac, Mac as _};
-use sha2::{Digest as _, Sha256};
+use sha2::Sha256;
 
 /// The key that the addresses of an installation are signed with.
 #[derive(Clone)]
@@ -20,13 +21,7 @@ impl UnsubscribeKey {
     /// The key made from this secret, of any length.
     #[must_use]
     pub fn new(secret: &[u8]) -> Self {
-        // Hashed first, so that it is used for nothing else.
-        let key = Sha256::new().chain_update(b"gailou unsubscribe\0").chain_update(secret).finalize();
-        Self(Hmac::new(&{
-            let mut block = hmac::digest::core_api::Block::<Sha256>::default();
-            block.iter_mut().zip(key).for_each(|(to, from)| *to = from);
-            block
-        }))
+        Self(derived_key(b"gailou unsubscribe\0", secret))
     }
 
     /// The signature of a member, in hexadecimal digits.
