@@ -10,8 +10,15 @@
 # shellcheck source=scripts/services.sh
 . "$(dirname "${BASH_SOURCE[0]}")/services.sh"
 
+# print_table: prints a line for each stage that has ended.
+print_table() { say ""; printf '%s\n' "${table[@]}"; say ""; }
+
 # shellcheck disable=SC2317 # lib.sh calls it
 at_exit() {
+  if [ -n "$running" ]; then
+    print_table
+    log_tail "$running"
+  fi
   remove_services
   if [ -n "${memory_dir:-}" ]; then rm -rf "$memory_dir"; fi
 }
@@ -32,6 +39,8 @@ use_memory() {
 
 passed=0 failed=0 skipped=0
 table=()
+# The log of the stage that runs: what ends this script in the midst of one is not the only thing to be seen of it.
+running=
 began=$SECONDS
 
 # sum REGEX FILE: prints the sum of the numbers at the place of `N` in the lines that match.
@@ -43,8 +52,9 @@ sum() {
 stage() {
   local name=$1 log=$2 since=$SECONDS status=ok ok bad skip count=
   shift 2
+  running=$LOGS/$log.log
   step "$name" "$log" "$@" || status=FAILED
-  log=$LOGS/$log.log
+  log=$running running=
   ok=$(($(sum '^test result: .* N passed;.*' "$log") + $(sum '^[^ ]+ pass N$' "$log")))
   bad=$(($(sum '^test result: .* N failed;.*' "$log") + $(sum '^[^ ]+ fail N$' "$log") + $(sum '^[^ ]+ cancelled N$' "$log")))
   skip=$(($(sum '^test result: .* N ignored;.*' "$log") + $(sum '^[^ ]+ skipped N$' "$log")))
@@ -196,9 +206,7 @@ export E2E_CHROMIUM
 
 "$mode"
 
-say ""
-printf '%s\n' "${table[@]}"
-say ""
+print_table
 say "$(duration $((SECONDS - began))) in all; logs are in .tools/log"
 if [ $skipped -gt 0 ]; then say "$passed passed, $failed failed, $skipped skipped"; else say "$passed passed, $failed failed"; fi
 [ $failed = 0 ]

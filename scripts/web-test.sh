@@ -2,8 +2,10 @@
 # Tests the page in headless Chromium against a private origin and a private edge, on free ports and
 # with temporary data.
 #
-#   scripts/web-test.sh           an embedded origin; the page once more with the origin stopped
-#   scripts/web-test.sh cluster   the console, on an origin that is a whole cluster
+#   scripts/web-test.sh           an embedded origin: both of the following
+#   scripts/web-test.sh thread    what a reader does in a thread; then once more with the origin stopped
+#   scripts/web-test.sh site      the moderators' page, and the pages that have the elements
+#   scripts/web-test.sh cluster   the moderators' page, on an origin that is a whole cluster
 #   scripts/web-test.sh screenshots   the screenshots alone; with UPDATE_SCREENSHOTS=1 those that have changed are accepted
 #
 # It needs the tools of `scripts/setup.sh test`, target/debug/gailou (or E2E_GAILOU) and edge/build. With `cluster`,
@@ -13,8 +15,25 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+mode=${1:-all}
+case $mode in
+  all | thread | site | cluster | screenshots) ;;
+  *) die "usage: scripts/web-test.sh [thread|site|cluster|screenshots]" ;;
+esac
+
+# Each half has an origin, a Worker and a browser of its own, and waits for them as often as it works.
+if [ "$mode" = all ]; then
+  status=0
+  "$ROOT/scripts/web-test.sh" site >"$LOGS/web-site.log" 2>&1 &
+  site=$!
+  "$ROOT/scripts/web-test.sh" thread || status=1
+  wait $site || status=1
+  cat "$LOGS/web-site.log"
+  exit $status
+fi
+
 # A folder of its own: another script may write to .tools/log at the same time.
-LOGS=$LOGS/web
+LOGS=$LOGS/web-$mode
 mkdir -p "$LOGS"
 work=$(mktemp -d)
 # shellcheck disable=SC2317,SC2329 # lib.sh calls it
@@ -46,11 +65,6 @@ use_cluster() {
   export GAILOU_CURSOR_SECRET=another-secret-of-this-test-of-32-bytes
 }
 
-mode=${1:-embedded}
-case $mode in
-  embedded | cluster | screenshots) ;;
-  *) die "usage: scripts/web-test.sh [cluster|screenshots]" ;;
-esac
 [ -x "$gailou" ] || die "$gailou is missing: build it, or set E2E_GAILOU to its path"
 for variable in "${!GAILOU_@}"; do unset "$variable"; done
 secret=a-secret-of-this-test-of-32-bytes
@@ -69,8 +83,10 @@ if [ "$mode" = cluster ]; then
   page tests/web/console.mjs --test-skip-pattern=accessible || status=1
 elif [ "$mode" = screenshots ]; then
   page tests/web/screenshots.test.mjs || status=1
+elif [ "$mode" = site ]; then
+  page tests/web/site.mjs || status=1
 else
-  page tests/web/online.mjs || status=1
+  page tests/web/thread.mjs || status=1
   stop "$origin"
   E2E_OFFLINE=1 page tests/web/offline.test.mjs || status=1
 fi

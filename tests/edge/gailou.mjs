@@ -33,6 +33,7 @@ export async function startGailou(dir, more = {}) {
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
+  const ended = new Promise((done) => child.on('exit', done));
   let output = '';
   const url = await new Promise((ready, failed) => {
     const read = (chunk) => {
@@ -44,11 +45,10 @@ export async function startGailou(dir, more = {}) {
     child.stderr.on('data', read);
     child.on('exit', (code) => failed(new Error(`the origin ended (${code}):\n${output}`)));
   });
-  const stop = () =>
-    new Promise((done) => {
-      child.on('exit', done);
-      child.kill();
-    });
+  const stop = () => {
+    child.kill();
+    return ended;
+  };
   return { url, stop, log: () => output };
 }
 

@@ -72,6 +72,15 @@ export async function startWorker(state, vars, { environment, port = 0 } = {}) {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  const group = (signal) => {
+    try {
+      process.kill(-child.pid, signal);
+    } catch {
+      // It has ended.
+    }
+  };
+  // Also when the tests end before they stop it.
+  process.on('exit', () => group('SIGKILL'));
   let output = '';
   const url = await new Promise((ready, failed) => {
     const timer = setTimeout(
@@ -97,13 +106,6 @@ export async function startWorker(state, vars, { environment, port = 0 } = {}) {
     url,
     log: () => output,
     stop: async () => {
-      const group = (signal) => {
-        try {
-          process.kill(-child.pid, signal);
-        } catch {
-          // It has ended.
-        }
-      };
       group('SIGTERM');
       await Promise.race([ended, new Promise((done) => setTimeout(done, 3_000))]);
       group('SIGKILL');

@@ -112,7 +112,7 @@ describe('first day', { skip }, () => {
     );
     await shoot(console_, '2-settings');
     await console_.getByRole('link', { name: 'Webhooks' }).click();
-    await console_.getByLabel('Address').fill(`${receiver.url}/hook`);
+    await console_.getByLabel(/^Address/).fill(`${receiver.url}/hook`);
     await console_.getByLabel('published').check();
     await console_.getByRole('button', { name: 'Add' }).click();
     const secret = await console_.getByLabel('Its secret').inputValue();

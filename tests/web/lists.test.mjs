@@ -44,6 +44,33 @@ describe('lists', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
+  test('button of the next page comes with what loads that page', async () => {
+    const subject = newSubject();
+    const token = await guestToken();
+    for (let number = 1; number <= 22; number += 1) {
+      await postComment(subject, `number ${number}`, token);
+    }
+    await listWithRoots(subject, 20);
+    let release;
+    const isReleased = new Promise((resolve) => {
+      release = resolve;
+    });
+    const prepare = (context) =>
+      context.route('**/gailou/more-roots-*.js', async (route) => {
+        await isReleased;
+        await route.continue();
+      });
+    await withPage(subject, { prepare, query: '&sort=old' }, async (page) => {
+      const roots = page.locator('gailou-comments .list > *');
+      assert.equal(await roots.count(), 20);
+      assert.ok(await page.locator('.foot button').isHidden());
+      release();
+      await page.locator('.foot').scrollIntoViewIfNeeded();
+      await assertVisible(roots.nth(21), 'all are loaded');
+      assert.ok(await page.locator('.foot button').isHidden());
+    });
+  });
+
   test('order that the page names wins', async () => {
     const prepare = (context) =>
       context.addInitScript(() => localStorage.setItem('gailou:sort', 'old'));

@@ -125,13 +125,15 @@ describe('two sites', { skip, timeout: 120_000 }, () => {
 
   /** The token to write with is over: the page gets another one by its cookie. */
   async function staysSignedIn(page) {
+    await isSignedIn(page);
+    const refreshed = page.waitForResponse((answer) => answer.url().endsWith('/v1/auth/refresh'));
+    // In one step: the page may store what it got meanwhile.
     await page.evaluate(() => {
       const key = Object.keys(localStorage).find((name) => name.startsWith('gailou:session:'));
       const session = JSON.parse(localStorage.getItem(key));
       localStorage.setItem(key, JSON.stringify({ ...session, expires_at: 1 }));
+      location.reload();
     });
-    const refreshed = page.waitForResponse((answer) => answer.url().endsWith('/v1/auth/refresh'));
-    await page.reload();
     assert.equal((await refreshed).status(), 200);
     await isSignedIn(page);
   }

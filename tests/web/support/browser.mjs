@@ -3,6 +3,7 @@
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
 import { CHROMIUM } from './environment.mjs';
+import './giving-up.mjs';
 
 let launched;
 
@@ -12,6 +13,8 @@ function launch() {
     args: [
       '--no-sandbox',
       '--disable-gpu',
+      // As a browser with windows draws letters on a desktop.
+      '--font-render-hinting=slight',
       '--disable-quic',
       '--no-first-run',
       '--disable-background-networking',

@@ -10,7 +10,7 @@ import { palettePng } from './palette-png.mjs';
 
 const ROOT = new URL('../../../', import.meta.url);
 const REFERENCES = new URL('tests/web/screenshots/', ROOT);
-const RESULTS = new URL('.tools/log/web/screenshots/', ROOT);
+const RESULTS = new URL('.tools/log/screenshots/', ROOT);
 
 /** In lightness and colour, of 1, which is the difference between black and white. */
 const PIXEL_THRESHOLD = 0.03;

@@ -22,7 +22,6 @@ interface FirstRoots {
   /** The views of those that were not in their place already. */
   showRoots(items: Comment[]): CommentView[];
   showLoadError(problem: unknown): Promise<void>;
-  updateFoot(): void;
 }
 
 /** The next page is fetched when the foot is so near to the window. */
@@ -61,6 +60,7 @@ export class MoreRoots {
     const { foot, next } = thread.frame;
     next.textContent = thread.text.loadMore;
     next.onclick = () => this.loadNext({ byButton: true });
+    next.hidden = false;
     this.#observer.observe(foot);
     signal.addEventListener('abort', () => this.#observer.disconnect());
   }
@@ -99,7 +99,8 @@ export class MoreRoots {
     frame.next.textContent = text.loadMore;
     if (page.subject) this.#thread.setCount(page.subject.comments);
     frame.showStale(page.isStale);
-    this.#list.updateFoot();
+    frame.next.hidden = this.isEnded;
+    this.#thread.updateEmpty();
     // A foot that stays inside the window is reported again only when it is observed again.
     this.#observer.unobserve(frame.foot);
     this.#observer.observe(frame.foot);

@@ -99,7 +99,7 @@ export class RootList {
     this.showRoots(page.items);
     later?.onFirstList();
     frame.showStale(page.isStale);
-    this.updateFoot();
+    this.#thread.updateEmpty();
     if (!page.isEnded) this.#loadMore(page);
     frame.takeOver();
     this.#thread.emitReady();
@@ -124,11 +124,5 @@ export class RootList {
     const later = problem.status ? await this.#thread.complete().catch(() => null) : null;
     const sentence = later?.describe(problem) ?? text.errors.network;
     frame.showLoadError(`${text.loadFailed} ${sentence}`, text.tryAgain);
-  }
-
-  updateFoot(): void {
-    const { frame } = this.#thread;
-    frame.next.hidden = this.isEnded;
-    this.#thread.updateEmpty();
   }
 }

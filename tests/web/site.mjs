@@ -1,25 +1,10 @@
-// Runs all tests that need the origin in one process, so that they share a browser.
+// Runs the tests of the site around a thread in one process, so that they share a browser: its moderators' page, and the
+// pages that have the elements.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import './reading.test.mjs';
-import './writing.test.mjs';
-import './composer.test.mjs';
-import './thread-search.test.mjs';
-import './lists.test.mjs';
-import './long-thread.test.mjs';
-import './building.test.mjs';
-import './accessibility.test.mjs';
-import './safety.test.mjs';
-import './live.test.mjs';
-import './event-stream.test.mjs';
-import './html.test.mjs';
-import './menu.test.mjs';
-import './pictures.test.mjs';
-import './account.test.mjs';
 import './console.mjs';
-import './challenge.test.mjs';
 import './languages.test.mjs';
 import './widgets.test.mjs';
 import './sites.test.mjs';
@@ -34,7 +19,7 @@ import './two-sites.test.mjs';
 import './screenshots.test.mjs';
 
 test('every file of browser tests runs', () => {
-  const lists = ['online.mjs', 'console.mjs'].map((name) =>
+  const lists = ['thread.mjs', 'site.mjs', 'console.mjs'].map((name) =>
     readFileSync(new URL(name, import.meta.url), 'utf8'),
   );
   const named = [...lists.join('').matchAll(/^import '\.\/(.+\.test\.mjs)';$/gm)].map(
