@@ -139,8 +139,17 @@ cluster_tests() {
     GAILOU_TEST_MYSQL_URL="$mysql/,$mariadb/" with_services test_program origin gailou adapters::mysql
 }
 
-# This test starts its own servers, because it kills them.
-chaos_tests() { test_program tests chaos --ignored; }
+# This test starts its own servers, because it kills them. It waits more than it works, so other stages run meanwhile.
+start_chaos_tests() {
+  spawn "$LOGS/chaos-tests.log" "$LOGS/chaos-tests.log" test_program tests chaos --ignored
+  chaos=$child
+}
+
+chaos_tests() {
+  wait_for "$chaos"
+  cat "$LOGS/chaos-tests.log"
+  grep -q '^test result: ok' "$LOGS/chaos-tests.log"
+}
 
 # The checks of the element: the scripts of package.json.
 page_checks() {
@@ -185,10 +194,11 @@ all() {
   stage "the contract in a cluster" cargo-test-cluster cluster_tests
   stage "the console on a cluster, in Chromium" web-cluster web_cluster_tests
   stop_services
+  start_chaos_tests
   stage "simulation: a minute of seeds" simulation simulation
-  stage "chaos: a short round of each fault" chaos chaos_tests
   stage "golden vectors in wasm" golden scripts/golden-wasm.sh
   stage "edge and examples, end to end" edge-test edge_tests
+  stage "chaos: a short round of each fault" chaos chaos_tests
   stage "the page in Chromium" web-test web_tests
 }
 
