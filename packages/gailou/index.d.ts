@@ -19,7 +19,7 @@ export interface GailouCommentsAttributes {
   live?: 'on' | 'off' | undefined;
   loading?: 'lazy' | 'eager' | undefined;
   keys?: 'on' | 'off' | undefined;
-  /** The address of more emoji, in the format of OwO. */
+  /** The address of more emoji and stickers, in the format of OwO. */
   emoji?: string | undefined;
 }
 

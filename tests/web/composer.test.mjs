@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { call, guestToken, listWithRoots, newSubject, postComment } from './support/api.mjs';
 import { violations } from './support/console.mjs';
 import { BASE, BLOCKED_WORD, NARROW, skipWithout } from './support/environment.mjs';
+import { withHostPage } from './support/host-page.mjs';
 import { focusedElement, lowContrast } from './support/inspect.mjs';
 import {
   assertAttribute,
@@ -294,10 +295,9 @@ describe('writing tools', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
-  test('emoji of the page are added, and its pictures are left out', async () => {
+  test('emoji of the page are added', async () => {
     const packs = {
       Kaomoji: { type: 'emoticon', container: [{ icon: '(╯°□°)╯', text: 'table' }] },
-      Stickers: { type: 'image', container: [{ icon: '<img src="/x.png">', text: 'x' }] },
     };
     const prepare = (context) =>
       context.route('**/owo.json', (route) => route.fulfill({ json: packs }));
@@ -309,9 +309,62 @@ describe('writing tools', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await form.getByRole('button', { name: 'Emoji' }).click();
       const picker = form.getByRole('dialog', { name: 'Emoji' });
       await assertVisible(picker.getByText('Kaomoji'), 'the pack');
-      assert.equal(await picker.getByText('Stickers').count(), 0);
       await picker.getByRole('button', { name: 'table' }).click();
       assert.equal(await form.locator('textarea').inputValue(), '(╯°□°)╯');
+    });
+  });
+
+  test('stickers of the page are picked, previewed and shown; without them their names are', async () => {
+    const subject = newSubject();
+    const packs = {
+      Stickers: { type: 'image', container: [{ icon: '<img src="doge.svg">', text: 'doge dog' }] },
+    };
+    const picture =
+      '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle cx="4" cy="4" r="4"/></svg>';
+    const serve = async (page) => {
+      await page.route('**/packs/owo.json', (route) => route.fulfill({ json: packs }));
+      await page.route('**/packs/doge.svg', (route) =>
+        route.fulfill({ contentType: 'image/svg+xml', body: picture }),
+      );
+    };
+    const html = `<title>A page</title><gailou-comments subject="${subject}" loading="eager"
+      emoji="/packs/owo.json"></gailou-comments><script src="/gailou.js" defer></script>`;
+    const sticker = (place) => place.getByRole('img', { name: 'doge-dog' });
+    const isDrawn = (image) => image.evaluate((node) => node.decode().then(() => true));
+    const mark = newText('Much');
+    await withHostPage({ html }, async (page) => {
+      await serve(page);
+      const form = await openMain(page);
+      await form.locator('textarea').fill(`${mark} at 12:30:45 \`:doge-dog:\` `);
+      await form.getByRole('button', { name: 'Emoji' }).click();
+      const picker = form.getByRole('dialog', { name: 'Emoji' });
+      await assertVisible(picker, 'the picker');
+      await page.keyboard.type('doge');
+      await picker.getByRole('button', { name: ':doge-dog:' }).locator('img').waitFor();
+      assert.deepEqual(await violations(page, 'gailou-comments'), []);
+      await page.keyboard.press('Enter');
+      assert.match(await form.locator('textarea').inputValue(), / :doge-dog:$/);
+      await form.getByRole('tab', { name: 'Preview' }).click();
+      assert.ok(await isDrawn(sticker(form)));
+      await form.getByRole('tab', { name: 'Write' }).click();
+      await sendForm(form, await form.locator('textarea').inputValue(), 'Post');
+      await isAcknowledged(commentWith(page, mark));
+    });
+    await listWithRoots(subject, 1);
+    await withHostPage({ html }, async (page) => {
+      await serve(page);
+      const body = commentWith(page, mark).locator('.body');
+      // The list may have come before the packs could be answered.
+      await page.reload();
+      assert.ok(await isDrawn(sticker(body)));
+      const { width, height } = await sticker(body).boundingBox();
+      assert.deepEqual([width, height], [64, 64]);
+      assert.match(await body.textContent(), /at 12:30:45 :doge-dog:\s*$/, 'times and code stay');
+    });
+    await withPage(subject, {}, async (page) => {
+      const body = commentWith(page, mark).locator('.body');
+      assert.match(await body.textContent(), / :doge-dog: :doge-dog:\s*$/);
+      assert.equal(await sticker(body).count(), 0);
     });
   });
 

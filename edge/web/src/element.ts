@@ -45,7 +45,7 @@ export class GailouComments extends HTMLElement {
   declare loading: 'lazy' | 'eager';
   declare live: Switch;
   declare keys: Switch;
-  /** The address of more emoji, in the format of OwO. */
+  /** The address of more emoji and stickers, in the format of OwO. */
   declare emoji: string;
 
   readonly #root: ShadowRoot;

@@ -26,7 +26,7 @@ export const GailouComments = defineComponent({
     theme: themeProp,
     sort: String as PropType<Sort>,
     loading: String as PropType<'lazy' | 'eager'>,
-    /** The address of more emoji, in the format of OwO. */
+    /** The address of more emoji and stickers, in the format of OwO. */
     emoji: textProp,
     live: switchProp,
     keys: switchProp,

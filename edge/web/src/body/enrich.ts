@@ -1,6 +1,6 @@
 /**
- * What the text of a comment gets after it is shown: marked names, the languages of its paragraphs, colours of its code,
- * formulas.
+ * What the text of a comment gets after it is shown: marked names, the languages of its paragraphs, stickers, colours of its
+ * code, formulas.
  */
 
 import type { QuotedComment } from '../model/shown-comment.ts';
@@ -10,11 +10,12 @@ import type { Locale } from '../text/locale.ts';
 import { namedLanguages } from './code-language.ts';
 import { isFormulaLanguage } from './formula-source.ts';
 import { markMentions } from './mentions.ts';
+import { packsAddress } from './packs-address.ts';
 import { markLanguages } from './paragraph-language.ts';
 
 addStyles(css);
 
-/** Code stays as it is where what it needs cannot be loaded. */
+/** Code and the names of stickers stay as they are where what it needs cannot be loaded. */
 export function enrich(
   body: HTMLElement,
   { content, mentions = [] }: Pick<QuotedComment, 'content' | 'mentions'>,
@@ -22,6 +23,8 @@ export function enrich(
 ): void {
   markMentions(body, mentions);
   markLanguages(body, locale.tag);
+  const packs = packsAddress(body);
+  if (packs) import('./stickers.ts').then((part) => part.drawStickers(body, packs)).catch(() => 0);
   if (!body.querySelector('pre > code')) return;
   const named = namedLanguages(content);
   const languages = [...named.values()];

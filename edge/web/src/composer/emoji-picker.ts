@@ -1,23 +1,22 @@
-/** The window with emoji under the toolbar: a search, and a grid that the arrow keys go through. */
+/** The window with emoji and stickers under the toolbar: a search, and a grid that the arrow keys go through. */
 
+import { type Emoji, type EmojiGroup, loadPacks } from '../body/owo.ts';
 import { closeOnEscape } from '../dom/escape.ts';
 import { h } from '../dom/html.ts';
-import { safeUrl } from '../dom/safe-url.ts';
 import { uniqueId } from '../dom/template.ts';
 import css from '../style/emoji.css';
 import { addStyles } from '../style/style-sheet.ts';
 import { type ComposerStrings, composerText } from '../text/composer.ts';
 import type { Locale } from '../text/locale.ts';
 import { EMOJI } from './emoji.ts';
-import { type Emoji, type EmojiGroup, parsePacks } from './owo.ts';
 
 const COLUMNS = 8;
 
 addStyles(css);
 
 interface PickerHost {
-  /** The address of more emoji; may be empty. */
-  readonly packs: string;
+  /** The address of more emoji; null where there are none. */
+  packs(): string | null;
   onPick(emoji: string): void;
   /** `isLeft` when the focus was in it: it has to go somewhere. */
   onClose(isLeft: boolean): void;
@@ -96,12 +95,11 @@ export class EmojiPicker {
   }
 
   async #loadPacks(): Promise<void> {
-    const address = this.#host.packs && safeUrl(this.#host.packs);
+    const address = this.#host.packs();
     if (!address || this.#hasAskedForPacks) return;
     this.#hasAskedForPacks = true;
     try {
-      const response = await fetch(address, { credentials: 'omit' });
-      this.#groups = [...this.#groups, ...parsePacks(await response.json())];
+      this.#groups = [...this.#groups, ...(await loadPacks(address))];
       if (!this.#search.value) this.#draw();
     } catch {
       // The page's own emoji are an addition: those that are here stay.
@@ -139,8 +137,11 @@ export class EmojiPicker {
     );
   }
 
-  #drawEmoji({ value, words }: Emoji): HTMLElement {
+  #drawEmoji({ value, words, picture }: Emoji): HTMLElement {
     const [title = ''] = words.split(' ');
+    const shown = picture
+      ? h('img', { alt: '', loading: 'lazy', referrerpolicy: 'no-referrer', src: picture })
+      : value;
     const button = h(
       'button',
       {
@@ -150,9 +151,10 @@ export class EmojiPicker {
         'aria-label': title ? `${value} ${title}` : value,
         on: { click: () => this.#pick(value) },
       },
-      value,
+      shown,
     );
-    return h('span', { role: 'gridcell', class: value.length > 4 ? 'wide' : null }, button);
+    const isWide = !picture && value.length > 4;
+    return h('span', { role: 'gridcell', class: isWide ? 'wide' : null }, button);
   }
 
   #setStop(stop: HTMLElement): void {

@@ -1,6 +1,7 @@
 /** What helps in a form that is used: the toolbar, the preview and the completion of names. They are loaded after it. */
 
 import type { MemberName } from '../api/wire.ts';
+import { packsAddress } from '../body/packs-address.ts';
 import { addStyles } from '../style/style-sheet.ts';
 import css from '../style/tools.css';
 import { composerText } from '../text/composer.ts';
@@ -77,7 +78,7 @@ export class ComposerTools {
       try {
         const { EmojiPicker } = await import('./emoji-picker.ts');
         this.#picker ??= new EmojiPicker(locale, {
-          packs: packsAddress(form.node),
+          packs: () => packsAddress(form.node),
           onPick: (emoji) => {
             const { input } = form.text;
             applyEdit(input, inserted(selectedIn(input), emoji));
@@ -101,10 +102,4 @@ export class ComposerTools {
 /** An `@` begins a word. */
 function mentionMark({ value, selectionStart }: HTMLTextAreaElement): string {
   return /[\w@.]$/.test(value.slice(0, selectionStart)) ? ' @' : '@';
-}
-
-/** What the page names as its own emoji. */
-function packsAddress(form: HTMLElement): string {
-  const root = form.getRootNode();
-  return (root instanceof ShadowRoot && root.host.getAttribute('emoji')) || '';
 }
