@@ -347,13 +347,6 @@ setup_generators() {
   done
 }
 
-# find_chromium: prints the path of the browser for the tests; E2E_CHROMIUM names another one. The one without windows is
-# the first: it takes two thirds of the processor time.
-find_chromium() {
-  if [ -n "${E2E_CHROMIUM:-}" ]; then printf '%s' "$E2E_CHROMIUM"; return; fi
-  type -P chromium-headless-shell || type -P chromium || type -P chromium-browser || type -P google-chrome
-}
-
 setup_chromium() {
   find_chromium >/dev/null || apt chromium-headless-shell chromium-headless-shell || apt chromium chromium
 }

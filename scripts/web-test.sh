@@ -24,10 +24,10 @@ esac
 # Each half has an origin, a Worker and a browser of its own, and waits for them as often as it works.
 if [ "$mode" = all ]; then
   status=0
-  "$ROOT/scripts/web-test.sh" site >"$LOGS/web-site.log" 2>&1 &
-  site=$!
+  spawn "$LOGS/web-site.log" "$LOGS/web-site.log" "$ROOT/scripts/web-test.sh" site
+  site=$child
   "$ROOT/scripts/web-test.sh" thread || status=1
-  wait $site || status=1
+  finish "$site" || status=1
   cat "$LOGS/web-site.log"
   exit $status
 fi
@@ -65,6 +65,8 @@ use_cluster() {
   export GAILOU_CURSOR_SECRET=another-secret-of-this-test-of-32-bytes
 }
 
+E2E_CHROMIUM=$(find_chromium)
+export E2E_CHROMIUM
 [ -x "$gailou" ] || die "$gailou is missing: build it, or set E2E_GAILOU to its path"
 for variable in "${!GAILOU_@}"; do unset "$variable"; done
 secret=a-secret-of-this-test-of-32-bytes
