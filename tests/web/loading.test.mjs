@@ -11,6 +11,12 @@ import { comments, mainForm } from './support/page.mjs';
 /** As in edge/web/build.mjs. */
 const MAX_FIRST_BYTES = 16_000;
 const SETTLE_MS = 1_000;
+/** The slow 4G of Lighthouse: a round trip, and what comes in a millisecond. */
+const ROUND_TRIP_MS = 150;
+const BYTES_PER_MS = 1_638.4 / 8;
+/** A phone's processor is so much slower than that of the machine of the tests. */
+const SLOWNESS = 4;
+const MAX_FIRST_COMMENT_MS = 1_200;
 
 const html = (subject, lang, live) => `<title>A site</title>
   <gailou-comments subject="${subject}" lang="${lang}" live="${live}"></gailou-comments>
@@ -61,6 +67,33 @@ describe('loading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         size += gzipSync(Buffer.from(await answer.arrayBuffer()), { level: 9 }).length;
       }
       assert.ok(size <= MAX_FIRST_BYTES, `${size} bytes`);
+    });
+  });
+
+  test(`first comment is drawn ${MAX_FIRST_COMMENT_MS} ms after its page was opened, on a slow phone with slow 4G`, async (t) => {
+    const subject = 'article/hello';
+    await withHostPage({ html: html(subject, 'en', 'off') }, async (page) => {
+      await comments(page).first().waitFor();
+      const devtools = await page.context().newCDPSession(page);
+      // The time of the thread: other programs of the machine take none of it.
+      await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
+      await page.reload();
+      await comments(page).first().waitFor();
+      const { metrics } = await devtools.send('Performance.getMetrics');
+      const taskMs = 1_000 * metrics.find(({ name }) => name === 'TaskDuration').value;
+      const urls = await page.evaluate(() =>
+        performance.getEntriesByType('resource').map(({ name }) => name),
+      );
+      const first = urls.filter((url) =>
+        ['data', 'gailou.js', 'gailou/chunk'].includes(nameOf(url)),
+      );
+      assert.equal(first.length, 3);
+      const bodies = await Promise.all(first.map(async (url) => (await fetch(url)).arrayBuffer()));
+      const bytes = bodies.reduce((sum, body) => sum + gzipSync(Buffer.from(body)).length, 0);
+      // The page, the script, and the element beside the data; connections are open.
+      const ms = 3 * ROUND_TRIP_MS + bytes / BYTES_PER_MS + SLOWNESS * taskMs;
+      t.diagnostic(`${Math.round(ms)} ms: ${bytes} bytes, ${Math.round(taskMs)} ms of the thread`);
+      assert.ok(ms <= MAX_FIRST_COMMENT_MS, `${ms} ms`);
     });
   });
 
