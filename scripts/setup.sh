@@ -261,7 +261,8 @@ OPENSEARCH=$TOOLS/opensearch
 
 # setup_opensearch: fetches OpenSearch's jars from Maven Central and compiles the program that starts it.
 setup_opensearch() {
-  cmp -s tests/opensearch/pom.xml "$OPENSEARCH/pom.xml" && type -P java >/dev/null && return
+  cmp -s tests/opensearch/pom.xml "$OPENSEARCH/pom.xml" && type -P java >/dev/null &&
+    [ "$OPENSEARCH/classes/OpenSearchServer.class" -nt tests/opensearch/OpenSearchServer.java ] && return
   apt javac default-jdk-headless && apt mvn maven || return
   step "fetch OpenSearch" opensearch fetch_opensearch
 }

@@ -134,8 +134,7 @@ test_program() {
 # The tests of the contract run twice: embedded in rust_tests, and here in a cluster. So do those of the
 # databases: in rust_tests the first database of each test is on MariaDB, and here on MySQL.
 cluster_tests() {
-  # They wait for the servers more than they work.
-  GAILOU_TEST_STORE=cluster with_services test_program tests contract --test-threads=4 &&
+  GAILOU_TEST_STORE=cluster with_services test_program tests contract --test-threads=3 &&
     GAILOU_TEST_MYSQL_URL="$mysql/,$mariadb/" with_services test_program origin gailou adapters::mysql
 }
 

@@ -11,6 +11,8 @@ public final class OpenSearchServer {
             settings.put("transport.port", "0");
             settings.put("network.host", "127.0.0.1");
             settings.put("discovery.type", "single-node");
+            // However full the disk of the machine is, the little data of a test finds room.
+            settings.put("cluster.routing.allocation.disk.threshold_enabled", "false");
             settings.putList("discovery.seed_hosts");
             settings.remove("cluster.initial_cluster_manager_nodes");
         });

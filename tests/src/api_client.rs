@@ -335,8 +335,8 @@ impl ApiRequest {
     /// Whether the contract says that it may be sent again after this refusal.
     fn may_repeat(&self, refusal: &ApiResponse) -> bool {
         let is_reaction = self.method != Method::POST && self.url.ends_with("like");
-        let changed_nothing =
-            refusal.json["detail"].as_str().is_some_and(|detail| detail.contains("nothing was changed"));
+        let detail = refusal.json["detail"].as_str().unwrap_or_default();
+        let changed_nothing = ["nothing was changed", "nothing was written"].iter().any(|part| detail.contains(part));
         refusal.json["code"] == "overloaded"
             || (refusal.json["code"] == "unavailable"
                 && (changed_nothing || is_reaction || self.headers.contains_key("idempotency-key")))

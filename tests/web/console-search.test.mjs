@@ -77,7 +77,8 @@ describe('console: all comments', {
       assert.deepEqual(asked.at(-1), { q: '盖楼', state: 'hidden', member: '7', from });
       await page.getByRole('link', { name: 'Clear' }).click();
       await page.waitForURL(/comments$/);
-      assert.deepEqual(await page.getByRole('searchbox').inputValue(), '');
+      const typed = () => page.getByRole('searchbox').inputValue();
+      await until(typed, (value) => value === '');
     });
   });
 

@@ -55,7 +55,7 @@ pub async fn edit(
     }
     let filtered = filter_and_render(&app.dictionary(), content.clone()).await;
     challenge::record_filtered(app, member, source.network, &filtered);
-    let mut filtered = refused::keep_or_pass(app, source, filtered, || RefusedWrite {
+    let mut filtered = refused::keep_refused(app, refused::pass(source, filtered), || RefusedWrite {
         author: publish::author_of(member),
         subject: &before.subject,
         target: RefusedTarget::Edit { id, content },

@@ -26,28 +26,29 @@ pub(super) enum RefusedTarget<'w> {
     Edit { id: CommentId, content: String },
 }
 
-/// Passes on what the filter has made of a text. One that it refuses is kept; `write` describes it.
+/// Passes on what the filter has made of a text.
 ///
 /// # Errors
 /// The filter's; [`ServiceError::VersionConflict`] for a text that the edge alone refuses: it is not written.
-pub(super) fn keep_or_pass<'w>(
-    app: &AppState,
-    source: &WriteSource,
-    filtered: ServiceResult<FilteredText>,
-    write: impl FnOnce() -> RefusedWrite<'w>,
-) -> ServiceResult<FilteredText> {
-    match filtered {
-        Ok(_) if source.is_refused => Err(ServiceError::VersionConflict(
-            "nothing here refuses this text; as X-Gailou-Refused asks, it is not written",
-        )),
-        Ok(filtered) => Ok(filtered),
-        Err(refusal) => {
-            if let ServiceError::ContentRejected(categories) = &refusal {
-                keep(app, write(), categories);
-            }
-            Err(refusal)
-        }
+pub(super) fn pass(source: &WriteSource, filtered: ServiceResult<FilteredText>) -> ServiceResult<FilteredText> {
+    let filtered = filtered?;
+    if source.is_refused {
+        let detail = "nothing here refuses this text; as X-Gailou-Refused asks, it is not written";
+        return Err(ServiceError::VersionConflict(detail));
     }
+    Ok(filtered)
+}
+
+/// Passes on the answer to a write. A text that it refuses is kept; `write` describes it.
+pub(super) fn keep_refused<'w, T>(
+    app: &AppState,
+    answer: ServiceResult<T>,
+    write: impl FnOnce() -> RefusedWrite<'w>,
+) -> ServiceResult<T> {
+    if let Err(ServiceError::ContentRejected(categories)) = &answer {
+        keep(app, write(), categories);
+    }
+    answer
 }
 
 fn keep(app: &AppState, write: RefusedWrite<'_>, categories: &[String]) {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use gailou::jobs::end_members::SETTLE_MS;
+use gailou_shared::id::MemberId;
 use gailou_shared::token::Role;
 use gailou_shared::word_filter::TermAction;
 use gailou_tests::{
@@ -71,6 +72,10 @@ async fn what_a_guest_wrote_and_liked_is_the_members() {
     let own = json!({"content": "for the guest", "visibility": "self"});
     let own = origin.try_post(&guest, "article/2", &own).await.expect(201);
     let answer = origin.reply(&bob, &root, "an answer").await;
+    // The name of who has written is known a little later.
+    let guest_id = MemberId::new(guest.id.parse().unwrap()).unwrap();
+    let known = || async { origin.app.store.read_names(&[guest_id]).await.expect("the store answers") };
+    poll_until(known, |names| names.contains_key(&guest_id)).await;
     let mentioning = json!({"content": "look", "mentions": [guest.id, "8"]});
     let mentioning = origin.try_post(&bob, "article/2", &mentioning).await.expect(201);
     let both = json!({"content": "look", "mentions": ["7", guest.id]});

@@ -65,7 +65,7 @@ pub async fn publish(
     let idempotency_key = idempotency_key.as_ref();
     let subject = key.clone();
     let checked = match let_through {
-        Ok(()) => check(app, member, source, &key, new).await,
+        Ok(()) => check(app, member, source, &key, &new).await,
         Err(refusal) => Err(refusal),
     };
     let decided = match checked {
@@ -94,7 +94,15 @@ pub async fn publish(
     let _place = place;
     let (threading, row) = match decided {
         Ok(decided) => decided,
-        Err(refusal) => return replay_or_refuse(app, member, &subject, idempotency_key, refusal).await,
+        Err(refusal) => {
+            let answer = replay_or_refuse(app, member, &subject, idempotency_key, refusal).await;
+            // Once this is the answer: an attempt that gets another one is repeated.
+            return refused::keep_refused(app, answer, || RefusedWrite {
+                author: author_of(member),
+                subject: &subject,
+                target: RefusedTarget::Post(&new),
+            });
+        }
     };
     match app.journal.append(Operation::Publish(Box::new(row.clone()))).await? {
         OperationOutcome::Published { floor } => {
@@ -142,7 +150,7 @@ async fn check(
     member: &Member,
     source: &WriteSource,
     key: &SubjectKey,
-    new: NewComment,
+    new: &NewComment,
 ) -> ServiceResult<CheckedComment> {
     rules::check_not_blocked(app, member, source.network)?;
     let mode = check_may_post(app, member, key).await?;
@@ -150,14 +158,10 @@ async fn check(
     let threading = subject::threading_of(app, key.kind(), mode)?;
     let filtered = filter_and_render(&app.dictionary(), new.content.clone()).await;
     challenge::record_filtered(app, member, source.network, &filtered);
-    let mut text = refused::keep_or_pass(app, source, filtered, || RefusedWrite {
-        author: author_of(member),
-        subject: key,
-        target: RefusedTarget::Post(&new),
-    })?;
+    let mut text = refused::pass(source, filtered)?;
     rules::apply(app, member, &mut text).await?;
     let media = media::find(app, member, &new.media).await?;
-    Ok(CheckedComment { media, ..with_parent(app, key, threading, new, text).await? })
+    Ok(CheckedComment { media, ..with_parent(app, key, threading, new.clone(), text).await? })
 }
 
 /// The member as the author of what they write now.
