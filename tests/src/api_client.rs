@@ -339,7 +339,10 @@ impl ApiRequest {
         let changed_nothing = ["nothing was changed", "nothing was written"].iter().any(|part| detail.contains(part));
         refusal.json["code"] == "overloaded"
             || (refusal.json["code"] == "unavailable"
-                && (changed_nothing || is_reaction || self.headers.contains_key("idempotency-key")))
+                && (changed_nothing
+                    || is_reaction
+                    || self.method == Method::GET
+                    || self.headers.contains_key("idempotency-key")))
     }
 
     /// The same request once more; `None` when its body is a stream.
