@@ -26,7 +26,7 @@ use oracle::{DeletionState, PostOutcome};
 
 const CLIENT_COUNT: usize = 64;
 /// The least posts, and the least reactions, after which a round means something.
-const MIN_WRITES: usize = 50;
+const MIN_WRITES: usize = 100;
 /// How many problems of a round are printed.
 const MAX_PROBLEMS_SHOWN: usize = 20;
 

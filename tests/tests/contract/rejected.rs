@@ -207,6 +207,22 @@ async fn member_exports_refused_texts_and_erasure_deletes_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn repeated_post_that_was_taken_before_is_not_kept() {
+    let origin = TestOrigin::start().await;
+    let send = || {
+        let request = origin.request(&format!("POST {}", comments_path(SUBJECT))).by(&ann());
+        request.idempotency_key(&"1".repeat(32)).json(&json!({"content": "casino"})).send()
+    };
+    let first = send().await.expect(201);
+    origin.load_terms(&[("casino", TermAction::Block)]).await;
+    let again = send().await;
+    assert_eq!(again.json["id"], first["id"], "{}", again.text);
+    refuse(&origin, &bob(), &json!({"content": "casino"})).await;
+    let kept = list(&origin, "", 1).await;
+    assert_eq!(kept[0]["author"]["id"], bob().id.as_str());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_moderators_read_and_decide() {
     let origin = start().await;
     refuse(&origin, &ann(), &json!({"content": "casino"})).await;

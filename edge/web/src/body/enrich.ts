@@ -15,6 +15,8 @@ import { markLanguages } from './paragraph-language.ts';
 
 addStyles(css);
 
+const MAY_HAVE_STICKER = /:\S+:/;
+
 /** Code and the names of stickers stay as they are where what it needs cannot be loaded. */
 export function enrich(
   body: HTMLElement,
@@ -24,7 +26,9 @@ export function enrich(
   markMentions(body, mentions);
   markLanguages(body, locale.tag);
   const packs = packsAddress(body);
-  if (packs) import('./stickers.ts').then((part) => part.drawStickers(body, packs)).catch(() => 0);
+  if (packs && MAY_HAVE_STICKER.test(content)) {
+    import('./stickers.ts').then((part) => part.drawStickers(body, packs)).catch(() => 0);
+  }
   if (!body.querySelector('pre > code')) return;
   const named = namedLanguages(content);
   const languages = [...named.values()];
