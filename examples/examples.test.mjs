@@ -47,8 +47,10 @@ async function start(t, command, args, env) {
 
 async function startGailou(t, env) {
   const dir = await mkdtemp(join(tmpdir(), 'gailou-examples-'));
-  t.after(() => rm(dir, { recursive: true, force: true }));
-  return start(t, GAILOU, ['--bind', '127.0.0.1:0', '--data', join(dir, 'data')], env);
+  const started = start(t, GAILOU, ['--bind', '127.0.0.1:0', '--data', join(dir, 'data')], env);
+  // After the program has ended: until then it writes there.
+  t.after(() => rm(dir, { recursive: true, force: true, maxRetries: 10 }));
+  return started;
 }
 
 /** Posts with a token and returns the comment. */
@@ -116,6 +118,7 @@ test('example page names a script and a subject', async () => {
   const page = await readFile(file('page/index.html'), 'utf8');
   assert.match(
     page,
-    /<script src="http:\/\/127\.0\.0\.1:8080\/gailou\.js" data-subject="article\/example" defer>/,
+    /<gailou-comments subject="article\/example" style="[^"]+"><\/gailou-comments>/,
   );
+  assert.match(page, /<script src="http:\/\/127\.0\.0\.1:8080\/gailou\.js" async><\/script>/);
 });

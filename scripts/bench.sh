@@ -17,5 +17,6 @@ run_benchmark() {
 
 run_benchmark filter cargo bench --locked --package gailou-shared --bench word_filter
 run_benchmark origin cargo bench --locked --package gailou --bench figures
+run_benchmark search cargo test --locked --release --package gailou --lib search_of_a_million -- --ignored --nocapture
 run_benchmark cluster cargo bench --locked --package gailou-tests --features cluster --bench cluster
 run_benchmark edge node tests/edge/bench/run.mjs

@@ -29,10 +29,11 @@ start_service() {
 }
 
 # start_services: starts the six servers and waits until they answer. Sets $services_dir to their
-# directory, and $mariadb, $mysql, $redis, $kafka, $opensearch and $s3 to their addresses.
+# directory, and $mariadb, $mysql, $redis, $kafka, $opensearch and $s3 to their addresses;
+# that of the S3 server has a key and its secret behind it.
 start_services() {
   local began=$SECONDS until=$((SECONDS + 60)) started=() entry pid kind port
-  local mariadb_port mysql_port redis_port kafka_port opensearch_port s3_port
+  local mariadb_port mysql_port redis_port kafka_port opensearch_port s3_port s3_user
   services_dir=$(mktemp -d) services_pids=()
   mariadb_port=$(free_port 13306)
   mysql_port=$(free_port $((mariadb_port + 1))) redis_port=$(free_port 16379) kafka_port=$(free_port 19092)
@@ -58,8 +59,12 @@ start_services() {
   mariadb=mysql://root@127.0.0.1:$mariadb_port mysql=mysql://root@127.0.0.1:$mysql_port
   # shellcheck disable=SC2034 # read by the scripts that source this
   redis=redis://127.0.0.1:$redis_port kafka=127.0.0.1:$kafka_port opensearch=http://127.0.0.1:$opensearch_port
+  if ! s3_user=$("$TOOLS/s3/bin/python" tests/s3/user.py "$s3_port"); then
+    fail "the S3 server has no user"
+    return
+  fi
   # shellcheck disable=SC2034
-  s3=http://127.0.0.1:$s3_port
+  s3="http://127.0.0.1:$s3_port;$s3_user"
   report ok $((SECONDS - began)) "start MariaDB, MySQL, Redis, Kafka, OpenSearch and an S3 server"
 }
 
@@ -90,6 +95,7 @@ say "export GAILOU_MYSQL_URLS=$mariadb/gailou,$mysql/gailou"
 say "export GAILOU_REDIS_URLS=$redis"
 say "export GAILOU_KAFKA_BROKERS=$kafka"
 say "export GAILOU_SEARCH__URL=$opensearch"
+say "export GAILOU_TEST_S3='$s3'"
 say ""
 say "With these variables, target/release/gailou (make build) is a whole cluster in one process, and"
 say "\`gailou migrate\`, \`gailou serve\` and \`gailou job\` are its parts."

@@ -5,7 +5,7 @@
 #   scripts/web-test.sh           an embedded origin: both of the following
 #   scripts/web-test.sh thread    what a reader does in a thread; then once more with the origin stopped
 #   scripts/web-test.sh site      the moderators' page, and the pages that have the elements
-#   scripts/web-test.sh cluster   the moderators' page, on an origin that is a whole cluster
+#   scripts/web-test.sh cluster   the moderators' page, on an origin that is a whole cluster, and an erasure at its edge
 #   scripts/web-test.sh screenshots   the screenshots alone; with UPDATE_SCREENSHOTS=1 those that have changed are accepted
 #
 # It needs the tools of `scripts/setup.sh test`, target/debug/gailou (or E2E_GAILOU) and edge/build. With `cluster`,
@@ -83,6 +83,7 @@ status=0
 if [ "$mode" = cluster ]; then
   # How the pages look does not depend on where comments are stored: that is tested embedded.
   page tests/web/console.mjs --test-skip-pattern=accessible || status=1
+  page tests/edge/erasure.test.mjs || status=1
 elif [ "$mode" = screenshots ]; then
   page tests/web/screenshots.test.mjs || status=1
 elif [ "$mode" = site ]; then

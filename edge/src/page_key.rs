@@ -272,6 +272,7 @@ mod tests {
         check("/v1/members/7/comments", "/v1/members/7/comments", true);
         check("/t/article/7?lang=zh&fragment=1&x", "/t/article/7?fragment=1&lang=zh", true);
         check("/t/article/7?comment=5&lang=en", "/t/article/7?lang=en&comment=5", false);
+        check("/t/article/7?lang=%7Ah%2DTW", "/t/article/7?lang=zh-TW", true);
         check("/t/article/7?limit=50&sort=new&fragment=0", "/t/article/7?sort=new&limit=50", true);
         let counts = "/v1/counts?subject=video%2F1&subject=video%2F2";
         check("/v1/counts?subject=video/2&subject=video/1&subject=video%2F2", counts, false);
@@ -289,6 +290,7 @@ mod tests {
         };
         check("/t/article/7", None, Some("zh-CN, en;q=0.5"), Some("&lang=zh"));
         check("/t/article/7", Some("limit=50"), None, Some("limit=50&lang=en"));
+        check("/t/article/7", None, Some("pl, pt;q=0.5"), Some("&lang=pt-BR"));
         check("/t/article/7", Some("lang=en"), Some("zh"), None);
         check("/v1/subjects/article/7/comments", None, Some("zh"), None);
         let query = query_with_language("/t/article/7", Some("sort=new"), Some("zh"));
@@ -333,7 +335,11 @@ mod tests {
             "/v1/me/overlay?ids=1",
             "/v1/me",
             "/t/article",
-            "/t/article/7?lang=fr",
+            "/t/article/7?lang=pl",
+            "/t/article/7?lang=zh-CN",
+            "/t/article/7?lang=DE",
+            "/t/article/7?lang=",
+            "/t/article/7?lang=de&lang=fr",
             "/t/article/7?comment=x",
             "/",
             "",

@@ -7,16 +7,22 @@ use axum::body::Body;
 use axum::extract::{Extension, Request, State};
 use axum::response::Response;
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use gailou_shared::refusal_page::{CONTENT_SECURITY_POLICY as DOCUMENT_POLICY, DocumentRead};
 use gailou_shared::request_path::DOT_SEGMENT_DETAIL;
 use gailou_shared::wire::{Code, FieldError};
-use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH, VARY};
+use http::header::{
+    ACCEPT, ACCEPT_LANGUAGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    HeaderName, HeaderValue, IF_NONE_MATCH, VARY,
+};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method};
+use serde::Deserialize;
 use tower_service::Service as _;
 
 use crate::Isolate;
+use crate::bounded_body::read_bounded;
 use crate::event_stream;
-use crate::forward::Requester;
+use crate::forward::{Requester, header_text, is_problem};
 use crate::page_key::{PageKey, query_with_language};
 use crate::page_service::{self, PageRequest};
 use crate::ports::{PortFuture, Ports};
@@ -24,6 +30,9 @@ use crate::push;
 use crate::request_target::canonical_target;
 use crate::response::{REQUEST_ID, problem};
 use crate::writes::{self, RouteRule};
+
+/// No problem is larger.
+const MAX_PROBLEM_BYTES: usize = 64 * 1024;
 
 type EdgeRoutes = MethodRouter<Arc<Isolate>>;
 
@@ -38,6 +47,12 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/subjects/{type}/{key}/feed.atom", get(checked(RouteRule::ANY_REQUEST)))
         .route("/v1/subjects/{type}/{key}/search", get(checked(RouteRule::ANY_REQUEST)))
         .route(
+            "/v1/subjects/{type}/{key}/watch",
+            get(checked(RouteRule::MEMBER_CALL))
+                .merge(put(checked(RouteRule::MEMBER_CALL)))
+                .merge(delete(checked(RouteRule::MEMBER_CALL))),
+        )
+        .route(
             "/v1/comments/{id}",
             page().merge(patch(checked(RouteRule::PUBLISHED_TEXT))).merge(delete(checked(RouteRule::MEMBER_CALL))),
         )
@@ -45,6 +60,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/comments/{id}/tree", page())
         .route("/v1/comments/{id}/ancestors", page())
         .route("/v1/comments/{id}/context", page())
+        .route("/v1/comments/{id}/history", get(checked(RouteRule::ANY_REQUEST)))
         .route("/v1/comments/{id}/like", toggle())
         .route("/v1/comments/{id}/dislike", toggle())
         .route("/v1/comments/{id}/pin", toggle())
@@ -88,6 +104,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/me/friends/comments", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/notifications", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/me/notifications/read", post(checked(RouteRule::MEMBER_JSON)))
+        .route("/v1/me/watches", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/unsubscribe", get(checked(RouteRule::ANY_REQUEST)).merge(post(checked(RouteRule::ANY_REQUEST))))
         .route("/v1/admin/queue", get(checked(RouteRule::MEMBER_CALL)))
         .route("/v1/admin/queue/lease", post(checked(RouteRule::MEMBER_JSON)))
@@ -164,12 +181,37 @@ pub async fn handle(
     let id = requester.id.to_header();
     request.extensions_mut().insert(ports);
     request.extensions_mut().insert(requester);
+    let text = |name: &HeaderName| header_text(request.headers(), name);
+    let (path, query) = (request.uri().path(), request.uri().query());
+    let read = DocumentRead::of(path, query, text(&ACCEPT), text(&ACCEPT_LANGUAGE));
     let mut response = match router.as_service().call(request).await {
         Ok(response) => response,
         Err(never) => match never {},
     };
+    if let Some(read) = read.filter(|_| is_problem(response.headers())) {
+        response = refused_document(&read, response, &id).await;
+    }
     response.headers_mut().insert(REQUEST_ID, id);
     response
+}
+
+/// What the page says of a problem.
+#[derive(Deserialize)]
+struct ProblemCode {
+    code: String,
+}
+
+/// A problem as the page that says so.
+async fn refused_document(read: &DocumentRead, response: Response, id: &HeaderValue) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let body = read_bounded(body, MAX_PROBLEM_BYTES).await.unwrap_or_default();
+    let Ok(ProblemCode { code }) = serde_json::from_slice(&body) else {
+        return Response::from_parts(parts, Body::from(body));
+    };
+    parts.headers.remove(CONTENT_LENGTH);
+    parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    parts.headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(DOCUMENT_POLICY));
+    Response::from_parts(parts, Body::from(read.refused(&code, id.to_str().unwrap_or_default())))
 }
 
 fn toggle() -> EdgeRoutes {

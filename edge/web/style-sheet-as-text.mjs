@@ -3,6 +3,9 @@
 import { join } from 'node:path';
 import * as esbuild from 'esbuild';
 
+/** Without the spaces that esbuild leaves in custom properties and conditions. No text of a `content` has such. */
+const withoutSpaces = (css) => css.trim().replace(/(?<=[(,:]) | (?=\))/g, '');
+
 export const styleSheetAsText = {
   name: 'style-sheet-as-text',
   setup(build) {
@@ -21,7 +24,8 @@ export const styleSheetAsText = {
         legalComments: 'none',
         write: false,
       });
-      return { contents: outputFiles[0].text, loader: 'text' };
+      const { text } = outputFiles[0];
+      return { contents: minify ? withoutSpaces(text) : text, loader: 'text' };
     });
   },
 };

@@ -114,6 +114,7 @@ CREATE TABLE IF NOT EXISTS content_history_{n} (
     edited_at BIGINT NOT NULL,
     content MEDIUMTEXT CHARACTER SET utf8mb4 NOT NULL,
     edit INT NOT NULL DEFAULT 0,
+    was_shown TINYINT NOT NULL DEFAULT 0,
     PRIMARY KEY (comment_id, edit, edited_at),
     KEY content_history_age (edited_at)
 ) ENGINE = InnoDB;
@@ -563,6 +564,22 @@ CREATE TABLE IF NOT EXISTS undo_{n} (
     PRIMARY KEY (slot, audit_id),
     KEY undo_comment (comment_id),
     KEY undo_age (audit_id)
+) ENGINE = InnoDB;
+
+CREATE TABLE IF NOT EXISTS watch_{n} (
+    member_id BIGINT NOT NULL,
+    type VARBINARY(32) NOT NULL,
+    `key` VARBINARY(512) NOT NULL,
+    slot SMALLINT NOT NULL,
+    subject BIGINT NOT NULL,
+    id BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    since BIGINT NOT NULL,
+    is_waiting TINYINT NOT NULL DEFAULT 0,
+    notified_id BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (member_id, type, `key`),
+    KEY watch_slot (slot, member_id, type, `key`),
+    KEY watch_subject (subject, is_waiting, member_id)
 ) ENGINE = InnoDB;
 
 CREATE TABLE IF NOT EXISTS webhook (

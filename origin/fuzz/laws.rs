@@ -224,6 +224,7 @@ fn check_html(html: &str) {
             }
             "br" => ["", "/"].contains(&attributes),
             "ol" => attributes.is_empty() || attributes.starts_with("start=\""),
+            "td" | "th" => ["", "align=\"left\"", "align=\"center\"", "align=\"right\""].contains(&attributes),
             _ => attributes.is_empty(),
         };
         assert!(allowed, "the attributes {attributes:?} of {name}");

@@ -36,6 +36,7 @@ pub mod token;
 pub mod http_headers;
 pub mod page_key;
 pub mod page_language;
+pub mod refusal_page;
 pub mod request_path;
 pub mod wire;
 

@@ -17,7 +17,7 @@ export const SECRETS = {
 };
 
 /** Starts an origin that answers only requests that the edge has signed. `more` are further variables. */
-export async function startGailou(dir, more = {}) {
+export function startGailou(dir, more = {}) {
   const env = {
     ...process.env,
     GAILOU_TOKEN_SECRET: SECRETS.TOKEN_SECRET,
@@ -25,14 +25,17 @@ export async function startGailou(dir, more = {}) {
     GAILOU_EDGE__REQUIRE_EDGE: 'true',
     ...more,
   };
-  const child = spawn(
+  const bind = more.GAILOU_BIND ?? '127.0.0.1:0';
+  return startServer(
     GAILOU,
-    ['--bind', more.GAILOU_BIND ?? '127.0.0.1:0', '--data', more.GAILOU_DATA ?? join(dir, 'data')],
-    {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
+    ['--bind', bind, '--data', more.GAILOU_DATA ?? join(dir, 'data')],
+    env,
   );
+}
+
+/** Starts what becomes a server, and waits until it listens. */
+export async function startServer(command, parameters, env) {
+  const child = spawn(command, parameters, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise((done) => child.on('exit', done));
   let output = '';
   const url = await new Promise((ready, failed) => {
@@ -49,7 +52,7 @@ export async function startGailou(dir, more = {}) {
     child.kill();
     return ended;
   };
-  return { url, stop, log: () => output };
+  return { url, stop, ended, pid: child.pid, log: () => output };
 }
 
 /** Sends a signed request of this client to the origin, past the edge; returns the text of the answer. */

@@ -33,11 +33,12 @@ export function shows(entries) {
 }
 
 export async function startOrigin() {
+  const held = [];
   const origin = {
     /**
-     * `up`, `slow` (answers after `slowMs`), `failing` (502 of a proxy), `gone` (drops connections),
-     * `truncated` (half a page), `huge` (200 MiB), `nonsense` (an invalid X-Gailou-Shows) or `silent`
-     * (no X-Gailou-Shows).
+     * `up`, `slow` (answers after `slowMs`), `held` (answers after `release`), `failing` (502 of a proxy),
+     * `gone` (drops connections), `truncated` (half a page), `huge` (200 MiB), `nonsense` (an invalid
+     * X-Gailou-Shows) or `silent` (no X-Gailou-Shows).
      */
     mode: 'up',
     slowMs: 0,
@@ -80,6 +81,11 @@ export async function startOrigin() {
       });
       origin.forget();
     },
+    /** Answers what `held` holds. */
+    release: () => {
+      origin.mode = 'up';
+      for (const answerNow of held.splice(0)) answerNow();
+    },
     /** Adds a takedown to the feed. */
     takeDown: (id, version) => origin.changes.push({ id, version, at: Date.now() }),
   };
@@ -99,6 +105,7 @@ export async function startOrigin() {
       return request.socket.destroy();
     if (isFeed) return answerFeed(origin, url, response);
     if (origin.mode === 'slow') await new Promise((done) => setTimeout(done, origin.slowMs));
+    if (origin.mode === 'held') await new Promise((done) => held.push(done));
     if (origin.mode === 'failing') {
       return response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
     }

@@ -90,11 +90,18 @@ test('removed comment is gone from every cached page within 5 s, and the old tag
 
   const since = takeDown(id);
   for (const path of paths) {
-    await within(BOUND_MS - (Date.now() - since), async () => (await page(path)).ids.length === 0);
+    // What counts is when the last request was sent that still got the comment: the bound is the edge's, and the time
+    // that all these requests take is the machine's.
+    let asked, shown;
+    do {
+      assert.ok(!asked || asked - since < BOUND_MS, `${path} shows it after ${asked - since} ms`);
+      if (shown) await sleep(100);
+      asked = Date.now();
+      shown = (await page(path)).ids.length > 0;
+    } while (shown);
     const again = await call(path, { 'if-none-match': tags.get(path) });
     assert.deepEqual([again.status, (await again.json()).ids], [200, []], path);
   }
-  assert.ok(Date.now() - since < BOUND_MS, 'all of it within the bound');
 });
 
 test('list with an unusual limit is not cached', async () => {

@@ -22,7 +22,8 @@ export const ENV = {
 
 export async function newState() {
   const dir = await mkdtemp(join(tmpdir(), 'gailou-edge-'));
-  return { dir, remove: () => rm(dir, { recursive: true, force: true }) };
+  // A program that still ends may write there meanwhile.
+  return { dir, remove: () => rm(dir, { recursive: true, force: true, maxRetries: 10 }) };
 }
 
 /** Puts `value` into the local KV of a Worker with this state. */

@@ -334,15 +334,13 @@ impl ApiRequest {
 
     /// Whether the contract says that it may be sent again after this refusal.
     fn may_repeat(&self, refusal: &ApiResponse) -> bool {
-        let is_reaction = self.method != Method::POST && self.url.ends_with("like");
+        // Done twice, they leave what they leave when they are done once.
+        let is_idempotent = [Method::GET, Method::PUT, Method::DELETE].contains(&self.method);
         let detail = refusal.json["detail"].as_str().unwrap_or_default();
         let changed_nothing = ["nothing was changed", "nothing was written"].iter().any(|part| detail.contains(part));
         refusal.json["code"] == "overloaded"
             || (refusal.json["code"] == "unavailable"
-                && (changed_nothing
-                    || is_reaction
-                    || self.method == Method::GET
-                    || self.headers.contains_key("idempotency-key")))
+                && (changed_nothing || is_idempotent || self.headers.contains_key("idempotency-key")))
     }
 
     /// The same request once more; `None` when its body is a stream.

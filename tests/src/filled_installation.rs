@@ -91,6 +91,7 @@ impl FilledInstallation {
         accepted(client.request("PUT /v1/admin/members/8").by(&admin()).json(&standing)).await;
         let titled = json!({"title": "Books", "url": "https://books.example/1", "owner_id": "99"});
         accepted(client.request(&format!("PUT /v1/admin/subjects/{subject}")).by(&admin()).json(&titled)).await;
+        accepted(client.request(&format!("PUT /v1/subjects/{subject}/watch")).by(&ann())).await;
         // The last: it is sent nothing that would still be tried.
         let webhook = json!({"url": "https://hooks.example/gailou", "events": ["comment.created"]});
         accepted(client.request("POST /v1/admin/webhooks").by(&admin()).json(&webhook)).await;
@@ -176,7 +177,7 @@ impl FilledInstallation {
         all.extend(self.pictures.iter().map(|url| (url.clone(), None)));
         for member in &self.members {
             all.push((format!("/v1/me/overlay?ids={}", self.comments.join(",")), Some(member.clone())));
-            for path in ["", "/export", "/notifications", "/friends/comments"] {
+            for path in ["", "/export", "/notifications", "/watches", "/friends/comments"] {
                 all.push((format!("/v1/me{path}"), Some(member.clone())));
             }
             all.push((format!("/v1/members/{}/comments", member.id), None));

@@ -231,6 +231,32 @@ describe('accessibility', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
+  test('key that is pressed before the keys are loaded does what it means then', async () => {
+    await withPage('article/hello', {}, async (page) => {
+      let load;
+      const isAsked = new Promise((resolve) => {
+        load = resolve;
+      });
+      await page.route('**/gailou/used-parts-*.js', async (route) => {
+        await isAsked;
+        await route.continue();
+      });
+      const ids = await comments(page).evaluateAll((all) => all.map(({ dataset }) => dataset.id));
+      const focused = (id) => page.locator(`article[data-id="${id}"]:focus`);
+      await mainForm(page).locator('textarea').pressSequentially('jj');
+      await comments(page).first().locator('.act.like').focus();
+      await page.keyboard.press('j');
+      await page.keyboard.press('j');
+      await page.waitForTimeout(100);
+      assert.equal(await focused(ids[2]).count(), 0);
+      load();
+      await assertVisible(focused(ids[2]), 'as far as it was asked for');
+      await usedPartsRun(page);
+      await page.keyboard.press('k');
+      await assertVisible(focused(ids[1]), 'and each key does it once from then on');
+    });
+  });
+
   for (const hasTouch of [false, true]) {
     const least = hasTouch ? 44 : 24;
     test(`controls are ${least} px high for ${hasTouch ? 'a thumb' : 'a mouse'}`, async () => {

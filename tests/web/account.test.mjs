@@ -5,7 +5,14 @@ import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { call, callUntil, memberToken, newSubject, postComment } from './support/api.mjs';
 import { newContext } from './support/browser.mjs';
-import { admin, heldComment, holdWord, newMember, violations } from './support/console.mjs';
+import {
+  admin,
+  HELD_WORD,
+  heldComment,
+  holdWord,
+  newMember,
+  violations,
+} from './support/console.mjs';
 import { BASE, NARROW, skipWithout } from './support/environment.mjs';
 import {
   assertVisible,
@@ -71,6 +78,29 @@ describe('account', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       assert.deepEqual([data.author.id, data.author.guest, data.content], ['931', false, text]);
       await assertVisible(mainForm(page).getByText('Ann of the site'), 'the reader is the member');
       assert.deepEqual(await violations(page), []);
+    });
+  });
+
+  test('what waits for a moderator is gone from the page when its author signs out', async () => {
+    await holdWord();
+    const subject = newSubject();
+    const [writer, text] = [newMember('Leaver'), newText('Shown to all')];
+    const shown = await postComment(subject, text, writer.token);
+    const held = await heldComment(subject, 'for me alone', writer.token);
+    const content = newText(`${HELD_WORD} edit for me alone`);
+    const edit = { body: { content }, token: writer.token };
+    const { data, status } = await call('PATCH', `/v1/comments/${shown.id}`, edit);
+    assert.deepEqual([status, data?.state], [202, 'review']);
+    await withPage(subject, {}, async (page) => {
+      const element = page.locator('gailou-comments');
+      await assertVisible(commentWith(page, text), 'what all readers see');
+      await element.evaluate((node, value) => node.setAttribute('token', value), writer.token);
+      await assertVisible(commentWith(page, held.text), 'the comment that waits');
+      await assertVisible(commentWith(page, content), 'the edit that waits');
+      await element.evaluate((node) => node.removeAttribute('token'));
+      await commentWith(page, held.text).waitFor({ state: 'detached' });
+      await assertVisible(commentWith(page, text), 'what all readers see is there again');
+      assert.equal(await commentWith(page, content).count(), 0);
     });
   });
 
@@ -172,6 +202,64 @@ describe('account', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         page.locator('gailou-comments').getByRole('button', { name: 'Notifications' }),
         'nothing is unread any more',
       );
+    } finally {
+      await context.close();
+    }
+  });
+
+  test('thread is watched, the bell leads to its new comment, and the watch is ended', async () => {
+    const [watched, other] = [newSubject(), newSubject()];
+    await admin('PUT', `/v1/admin/subjects/${watched}`, { title: 'A watched page' });
+    const reader = newMember('Watcher');
+    const context = await newContext();
+    try {
+      const page = await openPage(context, watched);
+      await listIsLoaded(page);
+      const element = page.locator('gailou-comments');
+      const watch = element.getByRole('button', { name: 'Watch this thread' });
+      assert.equal(await watch.count(), 0, 'who is unknown watches nothing');
+      await element.evaluate((node, value) => node.setAttribute('token', value), reader.token);
+      await watch.click();
+      await element.getByRole('button', { name: 'Watch this thread', pressed: true }).waitFor();
+      assert.deepEqual(await violations(page, 'gailou-comments'), []);
+
+      const text = newText('News');
+      const { data } = await call('POST', '/v1/guests', { body: { name: 'Writer' } });
+      const { id } = await postComment(watched, text, data.token);
+      const unread = ({ data }) => data?.unread === 1;
+      await callUntil('/v1/me/notifications', unread, { token: reader.token });
+      const elsewhere = await openPage(context, other);
+      await listIsLoaded(elsewhere);
+      const there = elsewhere.locator('gailou-comments');
+      await there.evaluate((node, value) => node.setAttribute('token', value), reader.token);
+      assert.equal(
+        await there.getByRole('button', { name: 'Watch this thread', pressed: true }).count(),
+        0,
+      );
+      await there.getByRole('button', { name: '1 unread' }).click();
+      await assertVisible(dialog(elsewhere).getByText('New comments: A watched page'), 'where');
+      const link = dialog(elsewhere).getByRole('link', { name: text });
+      assert.match(await link.getAttribute('href'), new RegExp(`#comment-${id}$`));
+      await elsewhere.keyboard.press('Escape');
+
+      await mainForm(elsewhere).locator('textarea').focus();
+      await mainForm(elsewhere).getByRole('button', { name: 'Your account' }).click();
+      await dialog(elsewhere).getByRole('button', { name: 'Threads I watch' }).click();
+      await assertVisible(
+        dialog(elsewhere).getByRole('link', { name: 'A watched page' }),
+        'it is listed',
+      );
+      assert.deepEqual(await violations(elsewhere, 'gailou-comments'), []);
+      const end = { name: 'Watch this thread: A watched page' };
+      await dialog(elsewhere)
+        .getByRole('button', { ...end, pressed: true })
+        .click();
+      await dialog(elsewhere)
+        .getByRole('button', { ...end, pressed: false })
+        .waitFor();
+      const path = `/v1/subjects/${watched}/watch`;
+      const answer = await call('GET', path, { token: reader.token });
+      assert.equal(answer.data.watching, false);
     } finally {
       await context.close();
     }

@@ -332,10 +332,16 @@ describe('pages without JavaScript', { skip: skipWithout({ E2E_BASE: BASE }) }, 
       for (const address of [
         `/t/${path}`,
         `/t/${path}?lang=zh`,
+        `/t/${path}?lang=ar`,
         `/t/${path}?lang=en&comment=${chain[7].id}`,
         `/write/${path}?lang=en&to=${chain[7].id}`,
+        `/write/${path}?lang=he&to=${chain[7].id}`,
       ]) {
         await page.goto(BASE + address);
+        // What is folded is seen as well.
+        await page.evaluate(() =>
+          document.querySelector('.languages details')?.setAttribute('open', ''),
+        );
         await assertNoViolation(page, address);
       }
       await context.close();

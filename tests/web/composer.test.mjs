@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { call, guestToken, listWithRoots, newSubject, postComment } from './support/api.mjs';
-import { violations } from './support/console.mjs';
+import { admin, violations } from './support/console.mjs';
 import { BASE, BLOCKED_WORD, NARROW, skipWithout } from './support/environment.mjs';
 import { withHostPage } from './support/host-page.mjs';
 import { focusedElement, lowContrast } from './support/inspect.mjs';
@@ -44,6 +44,8 @@ async function subjectOf(...names) {
   await listWithRoots(subject, names.length);
   return subject;
 }
+
+const fontOf = (locator) => locator.evaluate((node) => getComputedStyle(node).fontFamily);
 
 const unusual = (name) => newText(name).replaceAll('-', '');
 
@@ -92,6 +94,15 @@ describe('writing tools', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
+  test('form says that it takes Markdown', async () => {
+    await withPage(newSubject(), { viewport: { width: 320, height: 800 } }, async (page) => {
+      const form = await openMain(page);
+      const tab = await form.getByRole('tab', { name: 'Preview' }).boundingBox();
+      const hint = await form.getByText('Markdown', { exact: true }).boundingBox();
+      assert.ok(hint.x >= tab.x + tab.width && hint.y < tab.y + tab.height, 'beside the tabs');
+    });
+  });
+
   test('preview is what is posted', async () => {
     const word = newText('Previewed');
     const text = `**${word}** & [a link](https://a.example/?b&c)\n\n> quoted\n\n\`code\`\n\n- one\n- two`;
@@ -121,6 +132,57 @@ describe('writing tools', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         page.getByText('Posting as Test guest'),
         'who previews is asked for a name',
       );
+      assert.match(
+        await form.locator('.who').textContent(),
+        /Test guest *change *· *Your account$/,
+        'two links',
+      );
+    });
+  });
+
+  test('preview ends with the post; a wide table has lines, and scrolls by itself', async () => {
+    const word = newText('Columns');
+    const cells = (text) => `|${` ${text} |`.repeat(14)}`;
+    const text = `${cells(word)}\n${cells('--:')}\n${cells('a cell')}`;
+    await withPage(newSubject(), { viewport: NARROW }, async (page) => {
+      const form = await openMain(page);
+      await form.locator('textarea').fill(text);
+      await form.getByLabel('Your name').fill(unusual('Table'));
+      await form.getByRole('tab', { name: 'Preview' }).click();
+      await assertVisible(form.locator('.preview table'), 'the preview');
+      await form.getByRole('button', { name: 'Post' }).click();
+      const comment = commentWith(page, word);
+      await isAcknowledged(comment);
+      await assertVisible(mainForm(page).locator('textarea'), 'one can write again');
+      assert.equal(await mainForm(page).locator('textarea').inputValue(), '');
+      const table = comment.locator('.body table');
+      await table.locator('td[align="right"]').first().waitFor();
+      const { border, isWider } = await table.evaluate((node) => ({
+        border: getComputedStyle(node.querySelector('td')).borderTopWidth,
+        isWider: node.scrollWidth > node.clientWidth,
+      }));
+      assert.deepEqual({ border, isWider }, { border: '1px', isWider: true });
+      const overflow = await page.evaluate(() => {
+        const { clientWidth, scrollWidth } = document.documentElement;
+        return scrollWidth - clientWidth;
+      });
+      assert.equal(overflow, 0, 'the page does not scroll sideways');
+    });
+  });
+
+  test('masked words are said as soon as they are posted, a refused name in the language', async () => {
+    const term = { term: unusual('maskme'), category: 'test', action: 'mask' };
+    await admin('PATCH', '/v1/admin/words', { add: [term] });
+    await withPage(newSubject(), { lang: 'zh-CN' }, async (page) => {
+      const form = mainForm(page);
+      await form.locator('textarea').focus();
+      await form.locator('textarea').fill(`看看 ${term.term}`);
+      await form.getByLabel('昵称').fill('管理员');
+      await form.getByRole('button', { name: '发表' }).click();
+      await assertVisible(form.getByText('此昵称不可使用或已被占用'), 'the name is refused');
+      await form.getByLabel('昵称').fill(unusual('名字'));
+      await form.getByRole('button', { name: '发表' }).click();
+      await assertVisible(commentWith(page, '看看').getByText(/打码/), 'part of it is masked');
     });
   });
 
@@ -182,6 +244,11 @@ describe('writing tools', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await page.keyboard.press('ArrowUp');
       await list.getByRole('option', { name: ann, exact: true }).click();
       assert.equal(await textarea.inputValue(), `Hello @${anna} and @${ann} `);
+      await form.getByRole('tab', { name: 'Preview' }).click();
+      const previewed = form.locator('.preview .mention');
+      await assertVisible(previewed, 'mentions are marked in the preview');
+      assert.deepEqual(await previewed.allTextContents(), [`@${anna}`, `@${ann}`]);
+      await form.getByRole('tab', { name: 'Write' }).click();
       await page.reload();
       await page.locator('gailou-comments').scrollIntoViewIfNeeded();
       await assertVisible(
@@ -277,6 +344,7 @@ describe('writing tools', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       const picker = form.getByRole('dialog', { name: 'Emoji' });
       await assertVisible(picker, 'the picker');
       assert.ok((await picker.getByRole('button').count()) >= 120);
+      assert.match(await fontOf(picker.getByRole('button').first()), /^"Apple Color Emoji"/);
       assert.deepEqual(await violations(page, 'gailou-comments'), []);
       await page.keyboard.type('梯子');
       assert.equal(await picker.getByRole('button').count(), 1);
@@ -309,7 +377,9 @@ describe('writing tools', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await form.getByRole('button', { name: 'Emoji' }).click();
       const picker = form.getByRole('dialog', { name: 'Emoji' });
       await assertVisible(picker.getByText('Kaomoji'), 'the pack');
-      await picker.getByRole('button', { name: 'table' }).click();
+      const table = picker.getByRole('button', { name: 'table' });
+      assert.doesNotMatch(await fontOf(table), /Emoji/, 'a text has the font of texts');
+      await table.click();
       assert.equal(await form.locator('textarea').inputValue(), '(╯°□°)╯');
     });
   });
@@ -321,8 +391,11 @@ describe('writing tools', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     };
     const picture =
       '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle cx="4" cy="4" r="4"/></svg>';
+    let wait = Promise.resolve();
     const serve = async (page) => {
-      await page.route('**/packs/owo.json', (route) => route.fulfill({ json: packs }));
+      await page.route('**/packs/owo.json', (route) =>
+        wait.then(() => route.fulfill({ json: packs })),
+      );
       await page.route('**/packs/doge.svg', (route) =>
         route.fulfill({ contentType: 'image/svg+xml', body: picture }),
       );
@@ -334,12 +407,16 @@ describe('writing tools', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     const mark = newText('Much');
     await withHostPage({ html }, async (page) => {
       await serve(page);
+      const { promise, resolve } = Promise.withResolvers();
+      wait = promise;
       const form = await openMain(page);
       await form.locator('textarea').fill(`${mark} at 12:30:45 \`:doge-dog:\` `);
       await form.getByRole('button', { name: 'Emoji' }).click();
       const picker = form.getByRole('dialog', { name: 'Emoji' });
       await assertVisible(picker, 'the picker');
       await page.keyboard.type('doge');
+      await assertVisible(picker.getByText('Nothing was found.'), 'the packs are not here yet');
+      resolve();
       await picker.getByRole('button', { name: ':doge-dog:' }).locator('img').waitFor();
       assert.deepEqual(await violations(page, 'gailou-comments'), []);
       await page.keyboard.press('Enter');

@@ -1,7 +1,9 @@
 // The admins' page: comments handed out as a file, and taken in from one.
 
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
 import { listWithRoots, newSubject, tryPostComment } from './support/api.mjs';
 import { ADMIN, newMember, smallTargets, violations, withConsole } from './support/console.mjs';
@@ -14,6 +16,31 @@ const fileOf = (lines) => ({
   mimeType: 'application/x-ndjson',
   buffer: Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')),
 });
+
+/** Runs `steps` with an answer of JSON lines to a call, which goes on and ends as they say. */
+async function withHeldAnswer(page, call, steps) {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  const answered = once(server, 'request');
+  await page.route(call, (route) => route.continue({ url: `http://127.0.0.1:${port}/` }));
+  try {
+    await steps(async () => {
+      const [request, response] = await answered;
+      request.resume();
+      response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
+      return {
+        write: (line) => response.write(`${JSON.stringify(line)}\n`),
+        end: () => response.end(),
+      };
+    });
+  } finally {
+    await page.unroute(call);
+    server.closeAllConnections();
+    server.close();
+  }
+}
 
 describe('console: import and export', {
   skip: skipWithout({ E2E_BASE: BASE, E2E_ORIGIN: ORIGIN, E2E_TOKEN_SECRET: TOKEN_SECRET }),
@@ -51,6 +78,53 @@ describe('console: import and export', {
         [text],
       );
       assert.deepEqual(await violations(page), []);
+    });
+  });
+
+  test('an import and an export say how far they are while they go on', async () => {
+    await withConsole(signedIn(), async (page) => {
+      await page.getByLabel('File').setInputFiles(fileOf([{}, {}, {}, {}]));
+      const bar = page.getByRole('progressbar', { name: 'Import' });
+      const importing = page.getByRole('button', { name: 'Import' });
+      await withHeldAnswer(page, '**/v1/admin/import?*', async (answer) => {
+        await importing.click();
+        const lines = await answer();
+        assert.equal(await bar.getAttribute('value'), null, 'nothing is known yet');
+        assert.ok(await importing.isDisabled());
+        for (const done of [1, 3]) {
+          lines.write({ done, total: 4 });
+          await page.getByText(`${done} / 4`, { exact: true }).waitFor();
+          assert.equal(await bar.evaluate(({ value, max }) => value / max), done / 4);
+        }
+        lines.write({ line: 2, reason: 'has no content' });
+        await page.getByText('Line 2: has no content').waitFor();
+        assert.ok(await bar.isVisible(), 'it goes on');
+        assert.deepEqual(await violations(page), []);
+        lines.write({ imported: 3, skipped: 0, reparented: 0, bad: 1 });
+        lines.end();
+        await page.getByText('3 imported, 0 skipped').waitFor();
+        await bar.waitFor({ state: 'detached' });
+        assert.ok(await importing.isEnabled());
+      });
+
+      const exporting = page.getByRole('button', { name: 'Export' });
+      await withHeldAnswer(page, '**/v1/admin/export?*', async (answer) => {
+        await exporting.click();
+        const lines = await answer();
+        for (const [chars, size] of [
+          [2_997, '3 kB'],
+          [1_997, '5 kB'],
+        ]) {
+          lines.write('x'.repeat(chars));
+          await page.getByRole('status').getByText(size, { exact: true }).waitFor();
+          assert.ok(await exporting.isDisabled());
+        }
+        const downloaded = page.waitForEvent('download');
+        lines.end();
+        const { size } = await stat(await (await downloaded).path());
+        assert.equal(size, 5_000);
+        await page.getByText('5 kB').waitFor({ state: 'detached' });
+      });
     });
   });
 

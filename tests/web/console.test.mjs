@@ -1,4 +1,4 @@
-// The moderators' page: what waits, decisions by keys and in bulk, undo, words, settings, the audit log.
+// The moderators' page: what waits, words, settings, the audit log.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -8,6 +8,7 @@ import {
   ADMIN,
   admin,
   entry,
+  HELD_WORD,
   heldComment,
   holdWord,
   lastAction,
@@ -76,6 +77,7 @@ describe('console', {
     await holdWord();
     const subject = newSubject();
     const held = await heldComment(subject, 'held');
+    await admin('PUT', `/v1/admin/subjects/${subject}`, { title: 'A page of its own' });
     const text = newText('reported');
     const reported = (await tryPostComment(subject, text, memberToken('911', 'Other'))).data;
     for (const sub of ['920', '921']) {
@@ -86,62 +88,16 @@ describe('console', {
     await withConsole({}, async (page) => {
       await openEntry(page, held.text);
       await entry(page, held.text).getByText('word: console').waitFor();
+      await page.locator('.open').getByText('A page of its own').waitFor();
+      const marked = () =>
+        page.evaluate(() => [...(CSS.highlights.get('matched-word') ?? [])].map(String));
+      await until(marked, ([word]) => word === HELD_WORD);
+      await page.locator('.open').getByRole('link', { name: subject }).waitFor();
       await page.getByRole('link', { name: /^Reports/ }).click();
       await openEntry(page, text);
+      await until(marked, (words) => words.length === 0);
       await page.locator('article summary').filter({ hasText: 'Reports' }).click();
       await page.getByText('look here').first().waitFor();
-    });
-  });
-
-  test('a key decides, Z takes it back, shift marks several', async () => {
-    await holdWord();
-    const subject = newSubject();
-    const comments = [];
-    for (const what of ['one', 'two', 'three']) comments.push(await heldComment(subject, what));
-    await withConsole({}, async (page) => {
-      await openEntry(page, comments[0].text);
-      await page.keyboard.press('f');
-      await page.locator('.offer').getByText('Feature').waitFor();
-      assert.equal(await lastAction(comments[0].id), 'feature');
-      assert.equal(await entry(page, comments[0].text).count(), 1, 'it still waits');
-      await page.keyboard.press('r');
-      await entry(page, comments[0].text).waitFor({ state: 'detached' });
-      await page.locator('.offer').getByText('Reject').waitFor();
-      assert.equal(await lastAction(comments[0].id), 'reject');
-      await page.keyboard.press('z');
-      await page.locator('.now').filter({ hasText: comments[0].text }).waitFor();
-      await page.getByText('Undone.').waitFor();
-      assert.equal(await lastAction(comments[0].id), 'undo');
-
-      for (const { text } of comments.slice(1))
-        await entry(page, text).getByRole('checkbox').check();
-      await page.keyboard.press('a');
-      for (const { text } of comments.slice(1)) {
-        await entry(page, text).waitFor({ state: 'detached' });
-      }
-      await page.locator('.offer').getByText('Approve × 2').waitFor();
-      for (const { id } of comments.slice(1)) assert.equal(await lastAction(id), 'approve');
-    });
-  });
-
-  test('what the server refuses comes back, and nothing is offered to be undone', async () => {
-    await holdWord();
-    const { id, text } = await heldComment(newSubject(), 'refused');
-    await withConsole({}, async (page) => {
-      await openEntry(page, text);
-      await page.route('**/v1/admin/decisions', (route) =>
-        route.fulfill({ json: { data: [{ id, status: 409, code: 'version_conflict' }] } }),
-      );
-      await page.keyboard.press('a');
-      await page.getByText('One comment was not decided.').waitFor();
-      await page.locator('.now').filter({ hasText: text }).waitFor();
-      assert.equal(await page.locator('.offer').count(), 0);
-      await page.unroute('**/v1/admin/decisions');
-      await page.route('**/v1/admin/decisions', (route) => route.abort());
-      await page.keyboard.press('a');
-      await page.getByText('That did not work:').waitFor();
-      await page.locator('.now').filter({ hasText: text }).waitFor();
-      assert.equal(await page.locator('.offer').count(), 0);
     });
   });
 
@@ -174,7 +130,8 @@ describe('console', {
     );
     await withConsole({}, async (page) => {
       await openEntry(page, text);
-      await page.getByText('Nia has this one.').waitFor();
+      await page.locator('.open').getByText('Nia has this one.').waitFor();
+      await entry(page, text).getByText('Nia has this one.').waitFor();
     });
   });
 
@@ -214,11 +171,12 @@ describe('console', {
     });
     await withConsole({ token: ADMIN(), section: 'settings' }, async (page) => {
       const patches = [];
+      const threshold = page.getByLabel(/^Reports that take a comment out/);
       // It would sign out the pages of other tests.
       await page.route('**/v1/admin/settings', async (route) => {
         if (route.request().method() !== 'PATCH') return route.fallback();
         const patch = route.request().postDataJSON();
-        patches.push(patch);
+        if (patches.push(patch) === 1) await threshold.fill('18');
         const json = await admin('GET', '/v1/admin/settings');
         json.settings.tokens = patch.tokens;
         return route.fulfill({ json });
@@ -226,11 +184,19 @@ describe('console', {
       await page.getByText('All members have to sign in again').waitFor();
       await page.getByRole('button', { name: 'Refuse tokens issued before now' }).click();
       await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('Saved.').waitFor();
       await page.getByText(/^Tokens from before .+ are refused\.$/).waitFor();
       const [{ tokens }] = patches;
       assert.ok(Math.abs(Date.now() - tokens.not_before) < 60_000, JSON.stringify(tokens));
       await page.getByRole('button', { name: 'Accept' }).click();
       await page.getByText('All members have to sign in again').waitFor();
+      assert.equal(await threshold.inputValue(), '18', 'what was typed while it was saved stays');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await until(
+        async () => patches.length,
+        (count) => count === 2,
+      );
+      assert.deepEqual(patches[1].rules, { report_threshold: 18 });
     });
     await withConsole({ section: 'settings' }, async (page) => {
       await page.getByText('Only admins change settings.').waitFor();

@@ -63,7 +63,7 @@ describe('element', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
 
   test('style sheet of the page reaches every part, in frames and in what opens later too', async () => {
     const names = (
-      'header composer input toolbar button comment author body actions floor frame quote seal ' +
+      'thread header composer input toolbar button comment author body actions floor frame quote seal ' +
       'notice menu-button menu card'
     ).split(' ');
     const rules = names.map((name) => `gailou-comments::part(${name}) { --reached: ${name} }`);
@@ -162,6 +162,35 @@ describe('element', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await assertVisible(comment.getByText('Fetched'), 'the member of the second token');
       assert.equal(await comment.getByText('Guest', { exact: true }).count(), 0);
       assert.ok((await page.evaluate(() => window.calls)) >= 2);
+    });
+  });
+
+  test('token that the server refuses is said at once, with a way to sign in again', {
+    skip: skipWithout({ E2E_TOKEN_SECRET: TOKEN_SECRET }),
+  }, async () => {
+    const { subject } = await subjectWith(newText('First'));
+    const refused = `${memberToken('33', 'Expired')}x`;
+    const recorder = `<script>
+      window.asked = 0;
+      addEventListener('gailou:sign-in', () => window.asked += 1);
+    </script>`;
+    const html = recorder + pageWith(subject, `token="${refused}"`);
+    await withHostPage({ html }, async (page) => {
+      await comments(page).waitFor();
+      const form = mainForm(page);
+      await openForm(form);
+      await assertVisible(form.getByText('no longer valid'), 'it is said before anything is sent');
+      assert.equal(await form.getByText('Posting as').count(), 0);
+      const before = await page.evaluate(() => window.asked);
+      await form.getByRole('button', { name: 'Sign in' }).click();
+      assert.equal(await page.evaluate(() => window.asked), before + 1, 'the page is asked');
+      await element(page).evaluate(
+        (node, token) => {
+          node.token = token;
+        },
+        memberToken('33', 'Renewed'),
+      );
+      await assertVisible(form.getByText('Posting as Renewed'), 'signed in again');
     });
   });
 

@@ -34,8 +34,8 @@ const CACHE_CATCH_UP_MS = 2_500;
 
 const ELEMENTS = new Set(
   (
-    'html head meta title link style body main h1 h2 section div ol ul li article header footer strong ' +
-    'bdi span a time p script br em del code pre blockquote'
+    'html head meta title link style body main nav details summary h1 h2 section div ol ul li ' +
+    'article header footer strong bdi span a time p script br em del code pre blockquote'
   ).split(' '),
 );
 const ATTRIBUTES = new Set(
@@ -45,6 +45,25 @@ const ATTRIBUTES = new Set(
 );
 const SAFE_LINK =
   /^(https?:\/\/|mailto:|#comment-\d+$|\/t\/|\/write\/|\/v1\/subjects\/[^?#]+\/feed\.atom$)/i;
+
+/** What WCAG 1.4.10 asks for. */
+const NARROWEST = { width: 320, height: 800 };
+/** The page's languages by the value of `lang`, each in its own name. */
+const LANGUAGES = {
+  en: 'English',
+  'zh-CN': '简体中文',
+  'zh-TW': '繁體中文',
+  ja: '日本語',
+  ko: '한국어',
+  de: 'Deutsch',
+  fr: 'Français',
+  es: 'Español',
+  'pt-BR': 'Português (Brasil)',
+  ru: 'Русский',
+  ar: 'العربية',
+  he: 'עברית',
+};
+const FROM_RIGHT = ['ar', 'he'];
 
 /** Fetches the page until it is right: the first ones may come from a cache. */
 const htmlUntil = (path, isRight) =>
@@ -92,6 +111,27 @@ async function postHostileTexts(subject) {
     if (index % 5 === 0) comments.push(await postComment(subject, text, token, root.id));
   }
   return comments;
+}
+
+/** Runs in the page: its direction, what is beyond its sides, and at which side the avatars of roots are. */
+function layoutOfPage() {
+  const { clientWidth: width } = document.documentElement;
+  const { direction } = getComputedStyle(document.querySelector('section.gailou'));
+  const all = [...document.querySelectorAll('body *')].filter((node) => !node.closest('pre'));
+  const overflowing = all
+    .filter((node) => node.checkVisibility())
+    .filter((node) => {
+      const { left, right } = node.getBoundingClientRect();
+      return left < -1 || right > width + 1;
+    })
+    .map((node) => `${node.localName}.${node.className} ${node.textContent.slice(0, 40)}`);
+  const sides = [...document.querySelectorAll('.list > li > article')].map((article) => {
+    const { left, right } = article.getBoundingClientRect();
+    const avatar = article.querySelector('.avatar').getBoundingClientRect();
+    const gap = direction === 'rtl' ? right - avatar.right : avatar.left - left;
+    return gap < 1 ? 'start' : 'end';
+  });
+  return { direction, overflowing, sides: [...new Set(sides)] };
 }
 
 /** Opens the page in a new context, and fails when the page fetches anything else. */
@@ -158,6 +198,26 @@ describe('comments as HTML', { skip }, () => {
     assert.equal(new Set(numbers).size, 25, 'each once');
   });
 
+  test('page leads to each of its languages, which runs in its direction and fits into 320 px', async () => {
+    const context = await newContext({ javaScriptEnabled: false, viewport: NARROWEST });
+    const page = await context.newPage();
+    await page.goto(`${BASE}/t/topic/building?lang=en`);
+    for (const [tag, name] of Object.entries(LANGUAGES)) {
+      const menu = page.locator('.languages');
+      assert.equal(await menu.locator('a').count(), Object.keys(LANGUAGES).length - 1);
+      if (tag !== 'en') {
+        await menu.locator('summary').click();
+        await menu.getByRole('link', { name, exact: true }).click();
+      }
+      await page.locator(`html[lang="${tag}"]`).waitFor();
+      assert.equal((await menu.locator('summary').textContent()).trim(), name);
+      const direction = FROM_RIGHT.includes(tag) ? 'rtl' : 'ltr';
+      const seen = await page.evaluate(layoutOfPage);
+      assert.deepEqual(seen, { direction, overflowing: [], sides: ['start'] }, tag);
+    }
+    await context.close();
+  });
+
   test('hostile texts are shown as text', async () => {
     const subject = `article/"><script>window.pwned=1</script>${randomUUID()}`;
     const comments = await postHostileTexts(subject);
@@ -189,7 +249,7 @@ describe('comments as HTML', { skip }, () => {
     ['desktop', DESKTOP],
     ['phone', PHONE],
   ]) {
-    for (const lang of ['en', 'zh']) {
+    for (const lang of ['en', 'zh', 'ar']) {
       test(`layout does not shift when the element replaces the HTML (${name}, ${lang})`, async () => {
         const subjects = [...DEMO_SUBJECTS, newSubject()];
         // Each subject stands in the element in one language, and beside the script in the other.

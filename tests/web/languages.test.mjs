@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { describe, test } from 'node:test';
 import { newContext } from './support/browser.mjs';
 import { BASE, skipWithout } from './support/environment.mjs';
-import { comments, listIsLoaded, openPage, withPage } from './support/page.mjs';
+import { comments, listIsLoaded, mainForm, openPage, withPage } from './support/page.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
 /** What WCAG 1.4.10 asks for. */
@@ -48,6 +48,18 @@ function overflowing() {
     .map((node) => `${node.localName}.${node.className} ${node.textContent.slice(0, 40)}`);
 }
 
+/** So many pixels more than its field has the example in it is wide. */
+function cutPixels(input) {
+  const style = getComputedStyle(input);
+  const context = document.createElement('canvas').getContext('2d');
+  context.font = style.font;
+  const room =
+    input.clientWidth -
+    Number.parseFloat(style.paddingLeft) -
+    Number.parseFloat(style.paddingRight);
+  return context.measureText(input.placeholder).width - room;
+}
+
 /** Runs `steps` on the demo page, whose element speaks the language. */
 const inLanguage = (lang, subject, options, steps) =>
   withPage(subject, { lang, ...options }, async (page) => {
@@ -73,6 +85,22 @@ describe('languages', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
           await button.click();
           await element(page).locator('form.composer textarea').nth(1).waitFor();
           assert.deepEqual(await page.evaluate(overflowing), [], lang);
+        }
+      });
+    });
+  }
+
+  for (const width of [320, 375, 420]) {
+    test(`the example of a name is read as a whole at ${width} px`, async () => {
+      await inLanguage('en', SUBJECTS[0], { viewport: { width, height: 800 } }, async (page) => {
+        for (const lang of Object.keys(REPLY)) {
+          await element(page).evaluate((node, tag) => node.setAttribute('lang', tag), lang);
+          await page.locator(`gailou-comments section[lang="${lang}"]`).waitFor();
+          await mainForm(page).locator('textarea').focus();
+          const input = mainForm(page).locator('.name input');
+          await input.waitFor();
+          const cut = await input.evaluate(cutPixels);
+          assert.ok(cut <= 0, `${lang}: ${cut}`);
         }
       });
     });

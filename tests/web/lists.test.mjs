@@ -12,14 +12,16 @@ import {
   postComment,
   subjectPath,
 } from './support/api.mjs';
-import { violations } from './support/console.mjs';
+import { until, violations } from './support/console.mjs';
 import { BASE, skipWithout, TOKEN_SECRET } from './support/environment.mjs';
 import {
   assertAttribute,
   assertVisible,
+  commentWith,
   isFocused,
   listIsLoaded,
   newText,
+  postOnPage,
   sendForm,
   withPage,
 } from './support/page.mjs';
@@ -68,6 +70,39 @@ describe('lists', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await page.locator('.foot').scrollIntoViewIfNeeded();
       await assertVisible(roots.nth(21), 'all are loaded');
       assert.ok(await page.locator('.foot button').isHidden());
+    });
+  });
+
+  test('Back leads to the place in a long list that the reader has left', async () => {
+    const subject = newSubject();
+    const token = await guestToken();
+    for (let number = 1; number <= 45; number += 1) {
+      await postComment(subject, `number ${number}`, token);
+    }
+    await listWithRoots(subject, 20);
+    const roots = (page) => page.locator('gailou-comments .list > *');
+    const topOf = (page, number) =>
+      roots(page)
+        .filter({ hasText: new RegExp(`number ${number}\\b`) })
+        .evaluate((node) => node.getBoundingClientRect().top);
+    await withPage(subject, { query: '&sort=old' }, async (page) => {
+      for (const last of [20, 40, 45]) {
+        await roots(page)
+          .nth(last - 1)
+          .waitFor();
+        await page.locator('.foot').scrollIntoViewIfNeeded();
+      }
+      const above = await topOf(page, 30);
+      await page.evaluate((distance) => scrollBy(0, distance), above + 30);
+      const before = await topOf(page, 30);
+      assert.ok(Math.abs(before + 30) < 2, `${before}`);
+      await page.goto(`${BASE}/healthz`);
+      await page.goBack();
+      const after = await until(
+        () => topOf(page, 30).catch(() => Number.NaN),
+        (top) => Math.abs(top - before) < 24,
+      );
+      assert.ok(Math.abs(after - before) < 24, `${before} and ${after}`);
     });
   });
 
@@ -131,6 +166,10 @@ describe('lists', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     await withPage(subject, {}, async (page) => {
       assert.deepEqual(await shown(page), [true, true, []]);
       await assertVisible(page.getByText('Be the first to comment.'), 'the invitation');
+      const search = page.getByRole('button', { name: 'Search', exact: true });
+      assert.equal(await search.count(), 0, 'there is nothing to find');
+      await postOnPage(page, newText('The first'));
+      await assertVisible(search, 'there is something now');
     });
     const body = { state: 'closed' };
     const token = memberToken('900', 'A moderator', 'admin');
@@ -201,6 +240,57 @@ describe('lists', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await item.getByRole('button', { name: 'Reply' }).click();
       await sendForm(item.locator('article').first().locator('form'), newText('Own'), 'Reply');
       await assertVisible(reply.filter({ hasText: 'Own' }), 'what one writes is seen');
+    });
+  });
+
+  test('any branch of a tree is folded by itself, and a link into it unfolds all that is around it', async () => {
+    const subject = newSubject();
+    const token = await guestToken('Folder');
+    const root = await postComment(subject, 'The root', token);
+    const branch = await postComment(subject, 'A branch', token, root.id);
+    const leaf = await postComment(subject, 'A leaf', token, branch.id);
+    await postComment(subject, 'A sibling', token, root.id);
+    const path = `/v1/subjects/${subjectPath(subject)}/comments`;
+    await callUntil(path, ({ data }) => data?.data?.[0]?.top_replies?.length === 3);
+    await withPage(subject, {}, async (page) => {
+      const [whole, part] = [root, branch].map(({ id }) =>
+        page.locator('.list .item').filter({ has: page.locator(`> article[data-id="${id}"]`) }),
+      );
+      const [leafText, sibling] = ['A leaf', 'A sibling'].map((text) => commentWith(page, text));
+      const rail = (item) => item.locator('> article .rail');
+      const row = (item) => item.locator('> .folded-row');
+      await assertVisible(leafText, 'the leaf');
+      await whole.locator('> article .act.like').focus();
+      await assertVisible(rail(part), 'a button at the branch');
+      assert.equal(await page.locator('.rail').count(), 2, 'where there are replies');
+      const stops = await part
+        .locator('> article')
+        .evaluate((article) =>
+          [...article.querySelectorAll('a, button')]
+            .filter((each) => each.tabIndex >= 0 && each.checkVisibility())
+            .map(({ className }) => className),
+        );
+      assert.deepEqual(stops, ['like act'], 'one stop of the Tab key');
+      await rail(part).click();
+      assert.equal(await leafText.isVisible(), false);
+      assert.equal(await sibling.isVisible(), true);
+      assert.equal(await row(part).textContent(), 'Show the replies (1)');
+      assert.equal(await isFocused(row(part)), true);
+      assert.deepEqual(await violations(page, 'gailou-comments'), []);
+      await rail(whole).click();
+      await page.reload();
+      await page.locator('gailou-comments').scrollIntoViewIfNeeded();
+      await listIsLoaded(page);
+      await assertVisible(row(whole), 'the root is folded after a reload');
+      await row(whole).click();
+      assert.equal(await sibling.isVisible(), true);
+      assert.equal(await leafText.isVisible(), false, 'the branch is folded after a reload');
+      await rail(whole).click();
+      await page.evaluate((id) => {
+        location.hash = `#comment-${id}`;
+      }, leaf.id);
+      await assertVisible(leafText, 'what is linked is seen');
+      assert.equal(await row(part).isVisible(), false);
     });
   });
 });

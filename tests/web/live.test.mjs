@@ -4,8 +4,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { call, guestToken, listWithRoots, newSubject, postComment } from './support/api.mjs';
+import {
+  call,
+  callUntil,
+  guestToken,
+  listWithRoots,
+  newSubject,
+  postComment,
+} from './support/api.mjs';
 import { interceptFromStart, newContext } from './support/browser.mjs';
+import { until } from './support/console.mjs';
 import { BASE, skipWithout } from './support/environment.mjs';
 import {
   hasStream,
@@ -19,10 +27,12 @@ import {
   assertVisible,
   comments,
   commentWith,
+  isFocused,
   listIsLoaded,
   newText,
   openPage,
   postOnPage,
+  usedPartsRun,
   withPage,
 } from './support/page.mjs';
 
@@ -31,12 +41,59 @@ const CACHE_CATCH_UP_MS = 2_500;
 /** Longer than the first wait after a refused stream: 15 s, and at most half of it more. */
 const RECONNECT_MS = 23_000;
 
+/** What `EventSource` calls them. */
+const STREAM_OPEN = 1;
+const STREAM_CLOSED = 2;
+
+/** The wait before the counts are read again, without its jitter. */
+const COUNTS_WAIT_MS = 30_000;
+const CLOCK_STEP_MS = 5_000;
+
 /** Opens the page with the stream of `event-source.mjs`, which the test controls. */
 const withLivePage = (subject, options, steps) =>
   withPage(subject, { prepare: replaceEventSource, ...options }, async (page) => {
     await hasStream(page);
     await steps(page);
   });
+
+/** Hides or shows the page, and waits until the element has closed or opened its stream for that. */
+async function setHidden(page, isHidden) {
+  await page.evaluate((value) => {
+    const get = () => value;
+    Object.defineProperty(document, 'hidden', { get, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, isHidden);
+  const expected = isHidden ? STREAM_CLOSED : STREAM_OPEN;
+  await until(
+    async () => (await openedStreams(page)).at(-1).readyState,
+    (state) => state === expected,
+  );
+}
+
+/** Counts from now on how often the page asks for this path. */
+const countReads = (page, path) =>
+  page.evaluate((counted) => {
+    const send = window.fetch;
+    window.reads = { begun: 0, ended: 0 };
+    window.fetch = async (url, init) => {
+      if (!String(url).endsWith(counted)) return send(url, init);
+      window.reads.begun += 1;
+      try {
+        const answer = await send(url, init);
+        await answer.clone().text();
+        return answer;
+      } finally {
+        window.reads.ended += 1;
+      }
+    };
+  }, path);
+
+/** The counted reads, when each that has begun is answered: the page's clock does not wait for that. */
+const endedReads = (page) =>
+  until(
+    () => page.evaluate(() => window.reads),
+    ({ begun, ended }) => begun === ended,
+  );
 
 /** A subject with one listed comment, and the token of its author. */
 async function subjectWithComment(content) {
@@ -48,7 +105,7 @@ async function subjectWithComment(content) {
 }
 
 /** The data of the event `comment`. */
-const eventData = ({ id, root_id, parent_id }) => ({ id, root: root_id, parent: parent_id });
+const eventData = ({ id, root_id, parent_id }) => ({ id, root_id, parent_id });
 
 describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
   test('new comment waits behind a button, counts change, removed comment is a tombstone', async () => {
@@ -80,6 +137,45 @@ describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
+  for (const type of ['article', 'video', 'topic', 'post']) {
+    test(`removed comment of ${type} is one line without a picture, which keeps its answers and its link`, async () => {
+      const subject = newSubject(type);
+      const token = await guestToken();
+      const removed = await postComment(subject, 'Is removed', token);
+      await postComment(subject, 'Stays', token, removed.id);
+      const { page: listed } = await listWithRoots(subject, 1);
+      await withLivePage(subject, {}, async (page) => {
+        const answer = commentWith(page, 'Stays');
+        const article = page.locator(`article[data-id="${removed.id}"]`);
+        await assertVisible(answer, 'the answer');
+        await article.locator('.act.like').focus();
+        await usedPartsRun(page);
+        await sendEvent(page, 'removed', Number(listed.epoch) + 1, { id: removed.id });
+        const sentence = article.getByText('This comment was deleted');
+        const time = article.locator('.when');
+        await assertVisible(sentence, 'the sentence');
+        for (const part of ['.avatar', '.author', '.actions .act', '.answer']) {
+          assert.equal(await article.locator(part).first().isVisible(), false, part);
+        }
+        const [line, link] = [await sentence.boundingBox(), await time.boundingBox()];
+        const middleOf = ({ y, height }) => y + height / 2;
+        assert.ok(Math.abs(middleOf(line) - middleOf(link)) < 4, 'both are in one line');
+        assert.ok((await article.boundingBox()).height < 2.5 * line.height, 'nothing is below it');
+        const colours = [sentence, time].map((each) =>
+          each.evaluate((node) => getComputedStyle(node).color),
+        );
+        assert.equal(await colours[0], await colours[1], 'it is muted');
+        assert.equal(await time.getAttribute('tabindex'), '0', 'the Tab key comes to it');
+        await assertVisible(answer, 'the answer is where it was');
+        const fold = article.getByRole('button', { name: 'Fold the replies' });
+        if (type === 'post') return;
+        const button = await fold.boundingBox();
+        assert.ok(Math.abs(middleOf(button) - middleOf(line)) < 4, 'in the place of the picture');
+        assert.ok(button.x + button.width <= line.x);
+      });
+    });
+  }
+
   test('button for new comments counts the replies to the reader, and says so politely', async () => {
     const subject = newSubject();
     const token = await guestToken('Another');
@@ -99,6 +195,8 @@ describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         'announced',
       );
       assert.equal((await own.boundingBox()).y, y, 'nothing has moved');
+      const bell = page.getByRole('button', { name: '1 unread notification' });
+      await assertVisible(bell, 'the bell has the reply before it would ask by itself');
       await button.click();
       await assertVisible(own.page().locator('.replies').getByText('A reply'), 'the reply');
       assert.equal(await page.locator('.fresh:visible').count(), 0);
@@ -171,13 +269,62 @@ describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     });
   });
 
+  test('counts of others move, less and less often, and not on a hidden page', async () => {
+    const { subject, comment } = await subjectWithComment(
+      'Like me, [please](https://example.org/)',
+    );
+    const firstPage = `/v1/subjects/${subject}/comments?sort=hot&limit=20`;
+    await withLivePage(subject, {}, async (page) => {
+      // From then on the clock is the test's, and no wait is longer or shorter than another.
+      await page.clock.install();
+      await page.evaluate(() => {
+        Math.random = () => 0.5;
+      });
+      await countReads(page, firstPage);
+      await setHidden(page, true);
+      await setHidden(page, false);
+      /** Moves the clock until the page is read once more; how far, in milliseconds. */
+      const timeToRead = async () => {
+        const before = (await endedReads(page)).begun;
+        let passedMs = 0;
+        do {
+          assert.ok(passedMs < 20 * COUNTS_WAIT_MS, 'the first page is not read again');
+          await page.clock.runFor(CLOCK_STEP_MS);
+          passedMs += CLOCK_STEP_MS;
+        } while ((await endedReads(page)).begun === before);
+        return passedMs;
+      };
+      const react = async (kind) => {
+        const { status, text } = await call('PUT', `/v1/comments/${comment.id}/${kind}`, {
+          token: await guestToken(),
+        });
+        assert.equal(status, 200, text);
+        await callUntil(firstPage, ({ data }) => data.data[0][`${kind}s`] === 1);
+      };
+      await react('like');
+      await react('dislike');
+      const link = commentWith(page, 'Like me').getByRole('link', { name: 'please' });
+      await link.focus();
+      await link.evaluate((node) => getSelection().selectAllChildren(node));
+      assert.ok((await timeToRead()) >= COUNTS_WAIT_MS);
+      for (const kind of ['like', 'dislike']) {
+        const button = commentWith(page, 'Like me')
+          .locator(`.act.${kind}`)
+          .filter({ hasText: '1' });
+        await assertVisible(button, `the ${kind} of another reader`);
+      }
+      assert.equal(await isFocused(link), true, 'the text is the one that the reader is in');
+      assert.equal(await page.evaluate(() => getSelection().toString()), 'please');
+      assert.ok((await timeToRead()) >= COUNTS_WAIT_MS);
+      assert.ok((await timeToRead()) >= 2 * COUNTS_WAIT_MS, 'nothing had changed');
+      await setHidden(page, true);
+      const before = await endedReads(page);
+      await page.clock.runFor(20 * COUNTS_WAIT_MS);
+      assert.deepEqual(await endedReads(page), before);
+    });
+  });
+
   test('refused stream is opened again later, and a hidden page has no stream', async () => {
-    const setHidden = (page, isHidden) =>
-      page.evaluate((value) => {
-        const get = () => value;
-        Object.defineProperty(document, 'hidden', { get, configurable: true });
-        document.dispatchEvent(new Event('visibilitychange'));
-      }, isHidden);
     const readyStates = async (page) =>
       (await openedStreams(page)).map((stream) => stream.readyState);
     await withLivePage(newSubject(), {}, async (page) => {
@@ -227,5 +374,17 @@ describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     } finally {
       await context.close();
     }
+  });
+
+  test('answer that the server sends is counted for whom it answers, and is at the bell at once', async () => {
+    const subject = newSubject();
+    await withPage(subject, {}, async (page) => {
+      const own = await postOnPage(page, newText('A question'));
+      const parent = await own.evaluate((node) => node.closest('[data-id]').dataset.id);
+      await postComment(subject, 'An answer', await guestToken('Another'), parent);
+      const sentence = 'Show 1 new comment · 1 reply to you';
+      await assertVisible(page.getByRole('button', { name: sentence }), 'the button');
+      await assertVisible(page.getByRole('button', { name: '1 unread notification' }), 'the bell');
+    });
   });
 });

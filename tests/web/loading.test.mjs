@@ -1,22 +1,83 @@
 // What a page loads before its reader uses anything, and what is loaded then.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { guestToken, listWithRoots, newSubject, postComment } from './support/api.mjs';
 import { BASE, skipWithout } from './support/environment.mjs';
 import { withHostPage } from './support/host-page.mjs';
-import { comments, mainForm } from './support/page.mjs';
+import { comments, listIsLoaded, mainForm } from './support/page.mjs';
 
 /** As in edge/web/build.mjs. */
 const MAX_FIRST_BYTES = 16_000;
 const SETTLE_MS = 1_000;
+/** A browser paints in this time. */
+const PAINT_MS = 200;
 /** The slow 4G of Lighthouse: a round trip, and what comes in a millisecond. */
 const ROUND_TRIP_MS = 150;
 const BYTES_PER_MS = 1_638.4 / 8;
 /** A phone's processor is so much slower than that of the machine of the tests. */
 const SLOWNESS = 4;
 const MAX_FIRST_COMMENT_MS = 1_200;
+
+/** As the review of the page asks, in the units of browsers. */
+const MAX_LAYOUT_SHIFT = 0.01;
+const WINDOWS = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+/** What the README says to put on a page. */
+const [, SNIPPET] = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').match(
+  /```html\n(<gailou-comments [^`]+)```/,
+);
+
+/** A page of a blog with a footer right below the comments. */
+const blog = (subject, lang, paragraphs) => `<meta name="viewport" content="width=device-width">
+  <title>A blog</title><body lang="${lang}"
+    style="max-width: 42rem; margin: 0 auto; padding: 0 1rem; font: 1rem/1.5 sans-serif">
+  <h1>A story</h1>${`<p>${'It has a few words. '.repeat(12)}</p>`.repeat(paragraphs)}
+  ${SNIPPET.replace('https://comments.example', '').replace('article/hello', subject)}
+  <footer><p style="margin: 0">${'What stands below the comments. '.repeat(6)}</p></footer>`;
+
+/** Runs in the page: adds up what moves without an act of the reader, as browsers count it. */
+function countLayoutShift() {
+  window.layoutShift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      if (!entry.hadRecentInput) window.layoutShift += entry.value;
+    }
+  }).observe({ type: 'layout-shift', buffered: true });
+}
+
+/** Opens the blog where script and comments take their time; gives the heights, and the layout shift. */
+async function openBlog({ subject, lang = 'en', viewport, paragraphs = 1 }) {
+  let measured;
+  await withHostPage({ html: '<title>A site</title>', viewport }, async (page) => {
+    const context = page.context();
+    const late = async (route) => {
+      await page.waitForTimeout(PAINT_MS);
+      await route.fallback();
+    };
+    for (const address of ['**/gailou.js', '**/v1/subjects/**']) await context.route(address, late);
+    await context.addInitScript(countLayoutShift);
+    const body = `<!doctype html>${blog(subject, lang, paragraphs)}`;
+    await context.route('**/blog', (route) => route.fulfill({ contentType: 'text/html', body }));
+    await page.goto(`${BASE}/blog`);
+    await listIsLoaded(page);
+    await page.waitForTimeout(SETTLE_MS);
+    measured = await page.evaluate(() => {
+      const { shadowRoot } = document.querySelector('gailou-comments');
+      const [end, start] = [
+        shadowRoot.querySelector('.announcer'),
+        document.querySelector('footer'),
+      ].map((node) => node.getBoundingClientRect());
+      return {
+        room: start.top - end.bottom,
+        footerTop: start.top,
+        shift: window.layoutShift,
+      };
+    });
+  });
+  return measured;
+}
 
 const html = (subject, lang, live) => `<title>A site</title>
   <gailou-comments subject="${subject}" lang="${lang}" live="${live}"></gailou-comments>
@@ -81,13 +142,15 @@ describe('loading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await comments(page).first().waitFor();
       const { metrics } = await devtools.send('Performance.getMetrics');
       const taskMs = 1_000 * metrics.find(({ name }) => name === 'TaskDuration').value;
-      const urls = await page.evaluate(() =>
-        performance.getEntriesByType('resource').map(({ name }) => name),
+      const entries = await page.evaluate(() =>
+        performance.getEntriesByType('resource').map((entry) => entry.toJSON()),
       );
-      const first = urls.filter((url) =>
-        ['data', 'gailou.js', 'gailou/chunk'].includes(nameOf(url)),
-      );
-      assert.equal(first.length, 3);
+      // What the comments ask for in turn is not needed to draw them.
+      const arrivedAt = entries.find(({ name }) => nameOf(name) === 'data').responseEnd;
+      const first = entries
+        .filter(({ startTime }) => startTime < arrivedAt)
+        .map(({ name }) => name);
+      assert.deepEqual(first.map(nameOf).sort(), ['data', 'gailou.js', 'gailou/chunk']);
       const bodies = await Promise.all(first.map(async (url) => (await fetch(url)).arrayBuffer()));
       const bytes = bodies.reduce((sum, body) => sum + gzipSync(Buffer.from(body)).length, 0);
       // The page, the script, and the element beside the data; connections are open.
@@ -169,6 +232,58 @@ describe('loading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     const page = html('article/hello', 'en', 'off').replace('/gailou.js', '/older.js');
     await withHostPage({ html: page, scripts: { 'older.js': older } }, async (opened) => {
       await comments(opened).first().waitFor();
+    });
+  });
+
+  for (const [name, viewport] of Object.entries(WINDOWS)) {
+    test(`nothing moves when the comments come (${name})`, async (t) => {
+      for (const [count, lang] of [
+        [0, 'en'],
+        [1, 'de'],
+        [3, 'zh'],
+        [12, 'en'],
+      ]) {
+        const subject = newSubject();
+        const token = await guestToken();
+        for (let n = 0; n < count; n += 1) {
+          await postComment(subject, `Comment ${n}, and a few more words of it`, token);
+        }
+        if (count > 0) await listWithRoots(subject, count);
+        const { room, footerTop, shift } = await openBlog({ subject, lang, viewport });
+        t.diagnostic(`${count} comments (${lang}): ${shift.toFixed(4)}`);
+        assert.ok(shift <= MAX_LAYOUT_SHIFT, `${count} comments move the page by ${shift}`);
+        assert.ok(footerTop >= viewport.height - 1, 'the footer came into the window');
+        if (count === 12) assert.equal(room, 0, 'the footer follows the last comment');
+        const below = await openBlog({ subject, lang, viewport, paragraphs: 9 });
+        assert.deepEqual([below.room, below.shift], [0, 0], 'below the window no room is kept');
+      }
+    });
+  }
+
+  test('frame that is made as high as the page in it does not grow without end', async () => {
+    const subject = newSubject();
+    await postComment(subject, 'The only comment', await guestToken());
+    await listWithRoots(subject, 1);
+    const body = `<!doctype html><title>In a frame</title><h1>A story</h1>${html(subject, 'en', 'off')}`;
+    await withHostPage({ html: '<title>A site</title><iframe></iframe>' }, async (page) => {
+      await page.route('**/v1/subjects/**', async (route) => {
+        await page.waitForTimeout(SETTLE_MS);
+        await route.fallback();
+      });
+      await page.route('**/framed', (route) => route.fulfill({ contentType: 'text/html', body }));
+      await page.evaluate(() => {
+        const frame = document.querySelector('iframe');
+        frame.src = '/framed';
+        setInterval(() => {
+          const page = frame.contentDocument?.documentElement;
+          if (page) frame.height = page.scrollHeight;
+        }, 20);
+      });
+      const framed = page.frameLocator('iframe');
+      await comments(framed).first().waitFor();
+      await page.waitForTimeout(SETTLE_MS);
+      const height = await page.locator('iframe').evaluate((frame) => frame.offsetHeight);
+      assert.ok(height < 800, `${height} px`);
     });
   });
 });

@@ -78,9 +78,10 @@ describe('menu of a comment', needed, () => {
     await withPage(subject, {}, async (page) => {
       const comment = commentWith(page, text);
       const button = menuButton(comment);
-      const before = await comment.boundingBox();
+      // The focus scrolls the comment into view.
       await comment.locator('.act.like').focus();
       await usedPartsRun(page);
+      const before = await comment.boundingBox();
       await until(
         async () => {
           await page.keyboard.press('ArrowLeft');
@@ -136,12 +137,58 @@ describe('menu of a comment', needed, () => {
       const comment = commentWith(page, text);
       await choose(page, comment, 'Copy link');
       await assertVisible(page.locator('[aria-live]').getByText('Link copied'), 'it is said');
+      await assertVisible(menu(page).getByText('Link copied'), 'it is shown');
+      await menu(page).waitFor({ state: 'detached' });
       const copied = await page.evaluate(() => navigator.clipboard.readText());
       assert.equal(new URL(copied).hash, `#comment-${id}`);
       await choose(page, comment, 'Share');
       const { url } = await page.evaluate(() => window.shared);
       assert.equal(url, copied);
     });
+  });
+
+  test('earlier texts are shown where the installation says so, with what was changed', async () => {
+    const { subject, member, text, id } = await threadOf('Ann', 'I like tea');
+    const edit = async (content) => {
+      const { status, text: answer } = await call('PATCH', `/v1/comments/${id}`, {
+        body: { content },
+        token: member.token,
+      });
+      assert.equal(status, 200, answer);
+    };
+    // As the page asks for it: an older one in a cache gets the new text by an event.
+    const list = `/v1/subjects/${subject}/comments?sort=hot&limit=20`;
+    const isShown = (content) => callUntil(list, ({ data }) => data.data[0]?.content === content);
+    await edit(text.replace('tea', 'coffee'));
+    await edit(text.replace('tea', 'coffee a lot'));
+    await isShown(text.replace('tea', 'coffee a lot'));
+    await withPage(subject, {}, async (page) => {
+      await openMenu(page, commentWith(page, 'coffee a lot'));
+      assert.ok(!(await labels(page)).includes('Earlier texts'));
+    });
+    await admin('PATCH', '/v1/admin/settings', { rules: { show_earlier_texts: true } });
+    try {
+      await edit(text.replace('tea', 'cocoa'));
+      await isShown(text.replace('tea', 'cocoa'));
+      await callUntil(list, ({ data }) => data.subject.earlier_texts);
+      await withPage(subject, { viewport: NARROW }, async (page) => {
+        const comment = commentWith(page, 'cocoa');
+        await choose(page, comment, 'Earlier texts');
+        const dialog = page.getByRole('dialog', { name: 'Earlier texts' });
+        const texts = dialog.locator('.earlier-text');
+        await texts.nth(2).waitFor();
+        assert.deepEqual(
+          await texts.allTextContents(),
+          ['coffee a lot', 'coffee', 'tea'].map((drink) => text.replace('tea', drink)),
+        );
+        assert.deepEqual(await dialog.locator('mark').allTextContents(), ['coffee a lot', 'tea']);
+        assert.deepEqual(await faults(page), []);
+        await page.keyboard.press('Escape');
+        await until(() => isFocused(menuButton(comment)), Boolean);
+      });
+    } finally {
+      await admin('PATCH', '/v1/admin/settings', { rules: { show_earlier_texts: null } });
+    }
   });
 
   test('guest without a name reports once, with a reason and a note', async () => {
@@ -456,6 +503,8 @@ describe('card of an author', needed, () => {
         await card(page).getByRole('link').filter({ hasText: text }).click();
         assert.equal(new URL(page.url()).hash, `#comment-${id}`);
         assert.equal(await card(page).count(), 0);
+        // The focus goes to the comment that the link leads to, and a focus that leaves a card closes it.
+        await until(() => isFocused(commentWith(page, text)), Boolean);
         await author.click();
         await card(page)
           .getByRole('button', { name: `Mute ${member.name} for me` })

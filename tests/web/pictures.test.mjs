@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { newSubject } from './support/api.mjs';
 import { violations } from './support/console.mjs';
-import { BASE, BLOCKED_WORD, skipWithout } from './support/environment.mjs';
+import { BASE, BLOCKED_WORD, DESKTOP, skipWithout } from './support/environment.mjs';
 import {
   assertVisible,
   commentWith,
@@ -90,6 +90,59 @@ describe('pictures', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await shown.evaluate((image) => image.decode());
       assert.deepEqual(await size(), { width: 160, height: 320 });
       assert.equal(await shown.evaluate((image) => image.naturalWidth), 600);
+    });
+  });
+
+  test('preview shows the pictures as the comment will', async () => {
+    await withPage(newSubject(), { viewport: DESKTOP, deviceScaleFactor: 2 }, async (page) => {
+      const large = await page.evaluate(() => {
+        const canvas = Object.assign(document.createElement('canvas'), {
+          width: 1_000,
+          height: 500,
+        });
+        const context = canvas.getContext('2d');
+        context.fillStyle = '#f00';
+        context.fillRect(0, 0, 1_000, 500);
+        return canvas.toDataURL('image/png').split(',')[1];
+      });
+      const form = mainForm(page);
+      const file = { ...picture('wide.png'), buffer: Buffer.from(large, 'base64') };
+      await choose(page, form, [file, picture('small.png')]);
+      await form.getByLabel('Description of wide.png').fill('A red wall');
+      const text = newText('Two pictures');
+      await form.locator('textarea').fill(text);
+      await form.getByRole('tab', { name: 'Preview' }).click();
+      const pictures = form.getByRole('tabpanel', { name: 'Preview' }).locator('.media');
+      const shown = pictures.getByRole('img', { name: 'A red wall' });
+      await assertVisible(shown, 'the described one');
+      assert.equal(await pictures.getByRole('img', { name: 'Picture', exact: true }).count(), 1);
+      const sizeOf = async (locator) => {
+        const { width, height } = await locator.boundingBox();
+        return [Math.round(width), Math.round(height)];
+      };
+      assert.equal(await form.locator('.pictures').isVisible(), false, 'nothing is there twice');
+      const size = await sizeOf(shown);
+      assert.deepEqual(
+        await shown.evaluate((canvas) => [
+          canvas.width,
+          ...canvas.getContext('2d').getImageData(320, 160, 1, 1).data,
+        ]),
+        [640, 255, 0, 0, 255],
+        'with all pixels of the device',
+      );
+      assert.deepEqual(await violations(page, 'gailou-comments'), []);
+      await form.getByRole('tab', { name: 'Write' }).click();
+      const comment = await postOnPage(page, text);
+      const posted = comment.locator('.media img').first();
+      await assertVisible(posted, 'the posted one');
+      assert.deepEqual(await sizeOf(posted), size);
+      await comment.getByRole('button', { name: 'Edit', exact: true }).click();
+      const edit = comment.locator('form.composer');
+      await edit.getByRole('tab', { name: 'Preview' }).click();
+      await assertVisible(
+        edit.locator('.preview').getByRole('img', { name: 'A red wall' }),
+        'kept',
+      );
     });
   });
 

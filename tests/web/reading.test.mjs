@@ -58,8 +58,33 @@ describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       const thread = items.filter({ hasText: root.content.slice(0, 30) }).first();
       const more = thread.locator('> .more-replies');
       if (await more.isVisible()) await more.click();
-      await assertVisible(thread.getByText('This comment was deleted'), 'the tombstone');
+      const tombstone = thread.locator('.replies article', { hasText: 'This comment was deleted' });
+      await assertVisible(tombstone, 'the tombstone');
+      assert.equal(await tombstone.locator('.avatar').isVisible(), false);
       assert.equal(await page.getByText(deleted.content).count(), 0);
+    });
+  });
+
+  test('Back from a comment that is not on the page leads to the place in the list', async () => {
+    const subject = newSubject();
+    const token = await guestToken();
+    const oldest = await postComment(subject, 'The oldest', token);
+    // The page after the first one is loaded while that is read.
+    for (let n = 1; n <= 45; n += 1) await postComment(subject, `Comment ${n}`, token);
+    await listWithRoots(subject, 20);
+    await withPage(subject, { query: '&sort=new' }, async (page) => {
+      const read = commentWith(page, 'Comment 32');
+      await read.evaluate((node) => node.scrollIntoView({ block: 'center' }));
+      const { y } = await read.boundingBox();
+      await page.evaluate((id) => {
+        location.hash = `#comment-${id}`;
+      }, oldest.id);
+      const panel = page.locator('.linked').getByText('The oldest');
+      await assertVisible(panel, 'the linked comment');
+      await page.goBack();
+      await panel.waitFor({ state: 'detached' });
+      const moved = Math.abs((await read.boundingBox()).y - y);
+      assert.ok(moved <= 2, `${moved} px away`);
     });
   });
 
@@ -170,6 +195,24 @@ describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         assert.deepEqual(await page.evaluate(lowContrast), []);
       });
     }
+  });
+
+  test('task of a list has a box and no bullet', async () => {
+    const subject = newSubject();
+    const text =
+      '- [x] done\n- [ ] to do\n- ☑\n- plain\n\n1. one\n\ntext\n\n- [x] with\n\n- [ ] space';
+    await postComment(subject, text, await guestToken());
+    await listWithRoots(subject, 1);
+    await withPage(subject, {}, async (page) => {
+      await page.locator('.body li.task').first().waitFor();
+      const items = await page.locator('.body li').evaluateAll((all) =>
+        all.map((node) => {
+          const hasBullet = getComputedStyle(node).listStyleType !== 'none';
+          return `${hasBullet ? '•' : ''}${node.textContent.trim()}`;
+        }),
+      );
+      assert.deepEqual(items, ['☑ done', '☐ to do', '•☑', '•plain', '•one', '☑ with', '☐ space']);
+    });
   });
 
   test('formula is drawn, its source can be opened, and one that cannot be drawn stays code', async () => {

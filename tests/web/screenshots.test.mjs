@@ -70,16 +70,22 @@ async function startBlog() {
   return { server, site: `http://127.0.0.1:${server.address().port}` };
 }
 
-/** Waits until fonts and pictures are there, and what they change is laid out. */
+/** Waits until fonts and pictures are there, what they change is laid out, and each text that is too long has its button. */
 async function isDrawn() {
   const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   const root = document.querySelector('gailou-comments').shadowRoot;
+  const isWithoutButton = (clip) =>
+    clip.scrollHeight > clip.clientHeight + 1 && !clip.classList.contains('cut');
   do {
     await Promise.all([...root.querySelectorAll('img')].map((image) => image.decode()));
     await document.fonts.ready;
     await frame();
-  } while (document.fonts.status !== 'loaded');
-  return Math.ceil(document.querySelector('main').getBoundingClientRect().bottom);
+  } while (
+    document.fonts.status !== 'loaded' ||
+    [...root.querySelectorAll('.foldable')].some(isWithoutButton)
+  );
+  // What keeps the room down to the end of the window is no part of the picture; the padding of the blog is.
+  return Math.ceil(root.querySelector('.announcer').getBoundingClientRect().bottom + 16);
 }
 
 /** The page as it stays. */

@@ -15,6 +15,7 @@ import './packages.test.mjs';
 import './host-pages.test.mjs';
 import './passkeys.test.mjs';
 import './first-day.test.mjs';
+import './mail.test.mjs';
 import './two-sites.test.mjs';
 import './screenshots.test.mjs';
 

@@ -13,10 +13,12 @@ import { after, before, describe, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { SECRETS, skip, startGailou } from '../edge/gailou.mjs';
 import { newState, startWorker } from '../edge/worker.mjs';
+import { until } from './support/console.mjs';
 import { CHROMIUM } from './support/environment.mjs';
 import { startMailServer } from './support/mail-server.mjs';
-import { assertVisible } from './support/page.mjs';
+import { assertVisible, listIsLoaded, newText, openForm } from './support/page.mjs';
 import {
+  article,
   composer,
   dialog,
   freePort,
@@ -24,6 +26,7 @@ import {
   logIn,
   openBlog,
   openSignIn,
+  post,
   providerSettings,
   startProvider,
 } from './support/sign-in.mjs';
@@ -138,18 +141,24 @@ describe('two sites', { skip, timeout: 120_000 }, () => {
     await isSignedIn(page);
   }
 
+  /** Signs in by the link of a mail, which is opened in another tab; that tab, at the end of it. */
+  async function followMailedLink(page, address) {
+    await dialog(page).getByLabel('Your e-mail address').fill(address);
+    await dialog(page).getByRole('button', { name: 'Mail me a link' }).click();
+    const { text } = await mail.mailTo(address, '/v1/auth/email/');
+    const link = /https\S+\/v1\/auth\/email\/\S+/.exec(text)[0];
+    const opened = await page.context().newPage();
+    await opened.goto(link);
+    await opened.getByRole('button', { name: 'Sign in' }).click();
+    await opened.waitForURL(page.url());
+    return opened;
+  }
+
   test('mailed link leads back to the page that asked for it, which stays signed in', async () => {
     const context = await browser.newContext({ locale: 'en-US' });
     const page = await openBlog(context, blog, 'mail');
     await openSignIn(page);
-    await dialog(page).getByLabel('Your e-mail address').fill('ann@example.com');
-    await dialog(page).getByRole('button', { name: 'Mail me a link' }).click();
-    const { text } = await mail.mailTo('ann@example.com', '/v1/auth/email/');
-    const link = /https\S+\/v1\/auth\/email\/\S+/.exec(text)[0];
-    const opened = await context.newPage();
-    await opened.goto(link);
-    await opened.getByRole('button', { name: 'Sign in' }).click();
-    await opened.waitForURL(`${blog.url}/?mail`);
+    const opened = await followMailedLink(page, 'ann@example.com');
     await isSignedIn(opened);
     await staysSignedIn(opened);
     await page.bringToFront();
@@ -157,6 +166,49 @@ describe('two sites', { skip, timeout: 120_000 }, () => {
     await page.evaluate(() => window.dispatchEvent(new Event('focus')));
     await dialog(page).waitFor({ state: 'detached' });
     await staysSignedIn(page);
+    await context.close();
+  });
+
+  test('guest who signs in by mail keeps their name, and chooses what they are mailed', async () => {
+    const context = await browser.newContext({ locale: 'en-US' });
+    const page = await openBlog(context, blog, 'guest');
+    const text = newText('Before I signed in');
+    await openForm(composer(page));
+    await composer(page).getByLabel('Your name').fill('Gus Gooseberry');
+    await post(composer(page), text);
+    await assertVisible(article(page, text).getByText('Guest', { exact: true }), 'a guest');
+    await composer(page).getByRole('button', { name: 'Sign in' }).click();
+    const opened = await followMailedLink(page, 'gus@example.com');
+    await openForm(composer(opened));
+    await assertVisible(composer(opened).getByText('Posting as Gus Gooseberry'), 'the same name');
+    const own = article(page, text);
+    await own.getByText('Guest', { exact: true }).waitFor({ state: 'detached' });
+    await assertVisible(own.getByText('Gus Gooseberry'), 'the author');
+
+    const settings = () => [
+      dialog(opened).getByLabel('Mail to gus@example.com'),
+      dialog(opened).getByLabel('Language of mails'),
+    ];
+    const openAccount = async () => {
+      await openForm(composer(opened));
+      await composer(opened).getByRole('button', { name: 'Your account' }).click();
+      await settings()[0].waitFor();
+      return Promise.all(settings().map((choice) => choice.inputValue()));
+    };
+    const before = [];
+    for (const [at, value] of ['daily', 'zh-CN'].entries()) {
+      before.push(await openAccount());
+      await settings()[at].selectOption(value);
+      await assertVisible(dialog(opened).getByText('Your change is saved.'), 'it is said');
+      await opened.keyboard.press('Escape');
+    }
+    assert.deepEqual(before, [
+      ['each', 'en'],
+      ['daily', 'en'],
+    ]);
+    await opened.reload();
+    await listIsLoaded(opened);
+    assert.deepEqual(await openAccount(), ['daily', 'zh-CN']);
     await context.close();
   });
 
@@ -176,6 +228,58 @@ describe('two sites', { skip, timeout: 120_000 }, () => {
     const page = await openBlog(context, blog, 'provider');
     await signIn(page, 'bob');
     await staysSignedIn(page);
+    await context.close();
+  });
+
+  test('refresh without an answer signs no one out', async () => {
+    const context = await browser.newContext({ locale: 'en-US' });
+    const page = await openBlog(context, blog, 'offline');
+    await signIn(page, 'dora');
+    let failed = 0;
+    await page.route('**/v1/auth/refresh', (route) => {
+      failed += 1;
+      return route.abort('internetdisconnected');
+    });
+    await page.evaluate(() => {
+      const key = Object.keys(localStorage).find((name) => name.startsWith('gailou:session:'));
+      const session = JSON.parse(localStorage.getItem(key));
+      localStorage.setItem(key, JSON.stringify({ ...session, expires_at: 1 }));
+      location.reload();
+    });
+    await until(
+      async () => failed,
+      (count) => count > 0,
+    );
+    await isSignedIn(page);
+    await page.unroute('**/v1/auth/refresh');
+    const refreshed = page.waitForResponse((answer) => answer.url().endsWith('/v1/auth/refresh'));
+    await page.evaluate(() => window.dispatchEvent(new Event('online')));
+    assert.equal((await refreshed).status(), 200);
+    await openForm(composer(page));
+    await assertVisible(composer(page).getByText('Posting as dora'), 'the reader is who they were');
+    await context.close();
+  });
+
+  test('the first of two mailed links signs in, too', async () => {
+    const context = await browser.newContext({ locale: 'en-US' });
+    const page = await openBlog(context, blog, 'twice');
+    await openSignIn(page);
+    const ask = async () => {
+      await dialog(page).getByLabel('Your e-mail address').fill('eve@example.com');
+      await dialog(page).getByRole('button', { name: 'Mail me a link' }).click();
+      await assertVisible(dialog(page).getByText('A link is on its way'), 'it is said');
+    };
+    await ask();
+    const { text } = await mail.mailTo('eve@example.com', '/v1/auth/email/');
+    await page.reload();
+    await listIsLoaded(page);
+    await openSignIn(page);
+    await ask();
+    const opened = await context.newPage();
+    await opened.goto(/https\S+\/v1\/auth\/email\/\S+/.exec(text)[0]);
+    await opened.getByRole('button', { name: 'Sign in' }).click();
+    await opened.waitForURL(`${blog.url}/?twice`);
+    await isSignedIn(opened);
     await context.close();
   });
 

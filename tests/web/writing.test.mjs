@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { newSubject } from './support/api.mjs';
+import { memberToken, newSubject, postComment } from './support/api.mjs';
 import { BASE, BLOCKED_CATEGORY, BLOCKED_WORD, skipWithout } from './support/environment.mjs';
 import {
   assertAttribute,
@@ -125,6 +125,33 @@ describe('writing', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await page.reload();
       await listIsLoaded(page);
       assert.equal(await page.getByText(editedText).count(), 0, 'gone after a reload');
+    });
+  });
+
+  test('edit that is being written outlives another sort and a reload, and ends when it is cancelled', async () => {
+    const [subject, before] = [newSubject(), newText('As it was')];
+    const author = memberToken('932', 'Rewriter');
+    for (let i = 0; i < 4; i += 1) await postComment(subject, newText(`Other ${i}`), author);
+    const { id } = await postComment(subject, before, author);
+    await withPage(subject, {}, async (page) => {
+      const comment = page.locator(`article[data-id="${id}"]`);
+      const input = comment.locator('form.composer textarea');
+      const edit = async () => {
+        const setToken = (node, value) => node.setAttribute('token', value);
+        await page.locator('gailou-comments').evaluate(setToken, author);
+        await comment.getByRole('button', { name: 'Edit' }).click();
+        return input.inputValue();
+      };
+      assert.equal(await edit(), before);
+      await input.fill('half an edit');
+      await page.locator('.sorts').getByRole('button', { name: 'New', exact: true }).click();
+      await input.waitFor({ state: 'detached' });
+      assert.equal(await edit(), 'half an edit', 'after another sort');
+      await page.reload();
+      assert.equal(await edit(), 'half an edit', 'after a reload');
+      await comment.getByRole('button', { name: 'Cancel' }).click();
+      await assertVisible(comment.locator('.body').filter({ hasText: before }), 'the comment');
+      assert.equal(await edit(), before, 'after it was cancelled');
     });
   });
 

@@ -63,7 +63,6 @@ export class GailouComments extends HTMLElement {
   static {
     for (const [name, words] of Object.entries(REFLECTED_ATTRIBUTES)) {
       Object.defineProperty(GailouComments.prototype, name, {
-        configurable: true,
         enumerable: true,
         get(this: GailouComments) {
           const given = this.getAttribute(name) ?? '';
@@ -171,11 +170,12 @@ export class GailouComments extends HTMLElement {
 
   /** Properties that were set before the element was defined hide the accessors. */
   #takeEarlyProperties(): void {
+    const own = this as unknown as Record<string, unknown>;
     for (const name of [...Object.keys(REFLECTED_ATTRIBUTES), 'token']) {
-      if (!Object.hasOwn(this, name)) continue;
-      const value = Reflect.get(this, name);
-      Reflect.deleteProperty(this, name);
-      Reflect.set(this, name, value);
+      if (!Object.hasOwn(own, name)) continue;
+      const value = own[name];
+      delete own[name];
+      own[name] = value;
     }
   }
 
@@ -212,8 +212,7 @@ export class GailouComments extends HTMLElement {
       areKeysAllowed: () => this.keys === 'on',
       isLiveAllowed: () => this.isConnected && this.live === 'on',
     });
-    const isMeant = linkedCommentId() || hasSignInCode();
-    if (this.loading === 'eager' || isMeant) this.#load();
+    if (this.loading === 'eager' || linkedCommentId() || hasSignInCode()) this.#load();
     else this.#loadWhenNear();
     for (const action of this.#asked.splice(0)) action(this.#thread);
   }

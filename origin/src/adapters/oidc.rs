@@ -202,3 +202,130 @@ fn identity(
         email: email.and_then(|email| EmailAddress::parse(email.as_str())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
+    use axum::extract::State;
+    use axum::routing::{get, post};
+    use axum::{Json, Router};
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
+    use openidconnect::core::{
+        CoreEdDsaPrivateSigningKey, CoreIdToken, CoreIdTokenClaims, CoreJsonWebKeySet, CoreJwsSigningAlgorithm,
+    };
+    use openidconnect::{Audience, EmptyAdditionalClaims, PrivateSigningKey as _, StandardClaims};
+    use serde_json::{Value, json};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::clock::Clock;
+
+    const NONCE: &str = "a nonce";
+    const CLIENT_ID: &str = "the-client";
+    /// What is before the 32 bytes of a key of Ed25519 in PKCS #8 (RFC 8410).
+    const KEY_HEAD: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+
+    /// A provider that has one key, and counts how often it is asked what it is.
+    #[derive(Debug)]
+    struct FakeProvider {
+        issuer: String,
+        /// Each number is another key.
+        key: AtomicU8,
+        asked: AtomicUsize,
+    }
+
+    impl FakeProvider {
+        async fn start() -> Arc<Self> {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let issuer = format!("http://{}", listener.local_addr().unwrap());
+            let provider = Arc::new(Self { issuer, key: AtomicU8::new(1), asked: AtomicUsize::new(0) });
+            let routes = Router::new()
+                .route("/.well-known/openid-configuration", get(describe))
+                .route("/keys", get(list_keys))
+                .route("/token", post(exchange))
+                .with_state(provider.clone());
+            tokio::spawn(async move { axum::serve(listener, routes).await });
+            provider
+        }
+
+        fn signing_key(&self) -> CoreEdDsaPrivateSigningKey {
+            let bytes = [KEY_HEAD.as_slice(), &[self.key.load(Ordering::Relaxed); 32]].concat();
+            let body = BASE64_STANDARD.encode(bytes);
+            let label = "PRIVATE KEY";
+            let pem = format!("-----BEGIN {label}-----\n{body}\n-----END {label}-----\n");
+            CoreEdDsaPrivateSigningKey::from_ed25519_pem(&pem, None).unwrap()
+        }
+    }
+
+    async fn describe(State(provider): State<Arc<FakeProvider>>) -> Json<Value> {
+        provider.asked.fetch_add(1, Ordering::Relaxed);
+        let issuer = &provider.issuer;
+        Json(json!({
+            "issuer": issuer,
+            "authorization_endpoint": format!("{issuer}/authorize"),
+            "token_endpoint": format!("{issuer}/token"),
+            "jwks_uri": format!("{issuer}/keys"),
+            "response_types_supported": ["code"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["EdDSA"],
+        }))
+    }
+
+    async fn list_keys(State(provider): State<Arc<FakeProvider>>) -> Json<CoreJsonWebKeySet> {
+        Json(CoreJsonWebKeySet::new(vec![provider.signing_key().as_verification_key()]))
+    }
+
+    async fn exchange(State(provider): State<Arc<FakeProvider>>) -> Json<Value> {
+        let at = |ms: u64| chrono::DateTime::from_timestamp_millis(ms.try_into().unwrap()).unwrap();
+        let now = Clock::system().now();
+        let claims = CoreIdTokenClaims::new(
+            IssuerUrl::new(provider.issuer.clone()).unwrap(),
+            vec![Audience::new(CLIENT_ID.into())],
+            at(now + 60_000),
+            at(now),
+            StandardClaims::new(SubjectIdentifier::new("ann".into())),
+            EmptyAdditionalClaims {},
+        );
+        let claims = claims.set_nonce(Some(Nonce::new(NONCE.into())));
+        let token = CoreIdToken::new(claims, &provider.signing_key(), CoreJwsSigningAlgorithm::EdDsa, None, None);
+        Json(json!({"access_token": "x", "token_type": "bearer", "id_token": token.unwrap()}))
+    }
+
+    #[tokio::test]
+    async fn provider_that_has_changed_its_keys_is_asked_for_them_once_a_minute() {
+        let server = FakeProvider::start().await;
+        let issuer = Some(server.issuer.clone());
+        let settings = ProviderSettings { issuer, client_id: CLIENT_ID.into(), ..ProviderSettings::default() };
+        let provider = OidcProvider::new(&settings).unwrap();
+        let visit = VisitSecrets {
+            state: "a state".into(),
+            nonce: NONCE.into(),
+            pkce_verifier: "v".repeat(43),
+            redirect_url: "https://comments.example/back".into(),
+        };
+        let sign_in = async || provider.identify("a code".into(), &visit).await.map(|identity| identity.subject);
+        let asked = || server.asked.load(Ordering::Relaxed);
+        let pass_a_minute = async || {
+            let mut known = provider.description.lock().await;
+            known.asked_at = known.asked_at.and_then(|at| at.checked_sub(KEYS_TTL));
+        };
+        assert_eq!((sign_in().await.unwrap().as_str(), asked()), ("ann", 1));
+        pass_a_minute().await;
+        assert_eq!((sign_in().await.unwrap().as_str(), asked()), ("ann", 1), "its key is known");
+        server.key.store(2, Ordering::Relaxed);
+        for _ in 0..3 {
+            assert_eq!((sign_in().await.unwrap().as_str(), asked()), ("ann", 2), "the new key is read once");
+        }
+        // Tokens of further keys make no request for each.
+        server.key.store(3, Ordering::Relaxed);
+        for _ in 0..3 {
+            assert!(matches!(sign_in().await, Err(ProviderError::Refused(_))));
+        }
+        assert_eq!(asked(), 2);
+        pass_a_minute().await;
+        assert_eq!((sign_in().await.unwrap().as_str(), asked()), ("ann", 3));
+    }
+}

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart, SinglePart};
 use lettre::transport::smtp;
+use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters};
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -27,6 +28,8 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_CONNECTIONS: usize = 4;
 /// How long a mail waits for one.
 const CONNECTION_WAIT: Duration = Duration::from_secs(30);
+/// How a certificate begins (RFC 7468).
+const BEGIN_CERTIFICATE: &[u8] = b"-----BEGIN CERTIFICATE-----";
 /// The answers that are about us and not about the mail (RFC 4954, 5321, 7504): the password, its kind, no encryption, a
 /// server that takes no mails.
 const ACCOUNT_REFUSALS: [&str; 5] = ["521", "530", "534", "535", "538"];
@@ -50,16 +53,20 @@ impl std::fmt::Debug for SmtpMailer {
 }
 
 impl SmtpMailer {
-    /// The server at this address, and who mails come from.
+    /// The server at this address, and who mails come from. `ca` has the certificates (PEM) of who may sign the
+    /// server's; without it, those that browsers trust may.
     ///
     /// # Errors
-    /// When one of them is no address. The error does not show it.
-    pub fn new(url: &str, from: &str) -> Result<Self, Failure> {
+    /// When one of them is no address, or `ca` has no certificate. The error does not show the address.
+    pub fn new(url: &str, from: &str, ca: Option<&[u8]>) -> Result<Self, Failure> {
         let from: Address = from.parse().map_err(|_| Failure::from("the sender is no address of mail"))?;
         let uri: http::Uri = url.parse().map_err(|_| Failure::from("it is no address of a mail server"))?;
         let host = uri.host().unwrap_or_default();
         let server = uri.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(Failure::with_causes)?;
+        let mut transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(Failure::with_causes)?;
+        if let Some(ca) = ca {
+            transport = transport.tls(encryption(&uri, ca)?);
+        }
         Ok(Self {
             transport: transport.timeout(Some(CONNECT_TIMEOUT)).build(),
             places: Semaphore::new(MAX_CONNECTIONS),
@@ -107,6 +114,21 @@ impl SmtpMailer {
         };
         message.map_err(|error| cannot(&error))
     }
+}
+
+/// The encryption that an address requires, with a server whose certificate one of `ca` has signed.
+fn encryption(uri: &http::Uri, ca: &[u8]) -> Result<Tls, Failure> {
+    // Without one, the library would trust no server at all, and say so of each mail.
+    if !ca.windows(BEGIN_CERTIFICATE.len()).any(|part| part == BEGIN_CERTIFICATE) {
+        return Err("mail.ca has no certificate in PEM".into());
+    }
+    let ca = Certificate::from_pem(ca).map_err(Failure::with_causes)?;
+    let server = TlsParameters::builder(uri.host().unwrap_or_default().to_owned())
+        .certificate_store(CertificateStore::None)
+        .add_root_certificate(ca)
+        .build()
+        .map_err(Failure::with_causes)?;
+    Ok(if uri.scheme_str() == Some("smtps") { Tls::Wrapper(server) } else { Tls::Required(server) })
 }
 
 fn raw_header(name: &'static str, value: &str) -> HeaderValue {

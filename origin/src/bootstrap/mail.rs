@@ -1,5 +1,6 @@
 //! The server that sends mail.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -41,7 +42,9 @@ pub(super) fn sender(state: &AppState) -> Option<MailSender<dyn Tables>> {
 fn open(config: &Config) -> anyhow::Result<Option<SmtpMailer>> {
     let Some(url) = &config.mail.url else { return Ok(None) };
     let from = config.mail.sender(config.public_url.as_deref());
-    let mailer = SmtpMailer::new(url.expose(), &from).map_err(|failure| anyhow::anyhow!("{failure}"));
+    let read = |file: &PathBuf| std::fs::read(file).with_context(|| format!("{} (mail.ca)", file.display()));
+    let ca = config.mail.ca.as_ref().map(read).transpose()?;
+    let mailer = SmtpMailer::new(url.expose(), &from, ca.as_deref()).map_err(|failure| anyhow::anyhow!("{failure}"));
     mailer.context("the mail server (mail.url)").map(Some)
 }
 

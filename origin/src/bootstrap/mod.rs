@@ -315,13 +315,11 @@ impl Process {
             let declared = pushed_elsewhere.then_some((edge.hot_per_minute, edge.fresh_for));
             self.spawn(share_read_counts::run(state.read_counters.clone(), state.popularity.clone(), declared));
         }
-        if let Some(metrics) = push_metrics
-            && let Some(pusher) = pusher(state, metrics)
-        {
+        if let Some(pusher) = push_metrics.and_then(|metrics| pusher(state, metrics)) {
             self.spawn(push::run(Arc::new(pusher)));
         }
         if let Some(metrics) = index_metrics {
-            self.spawn(index_comments::run(search::indexer(state, metrics)));
+            self.start_indexing(metrics);
         }
         if state.role.runs_jobs() {
             self.spawn(sweep::run(Arc::downgrade(state)));
@@ -344,6 +342,7 @@ impl Process {
         let sender = mail::sender(state).map(Arc::new);
         let notifier = Arc::new(EventNotifier {
             tables: state.tables.clone(),
+            databases: state.change_feed.databases(),
             webhooks: state.tables.clone(),
             erased_members: state.erased_members.clone(),
             sends_mail: sender.is_some(),
@@ -363,6 +362,11 @@ impl Process {
     /// a command leaves it to `gailou migrate`.
     pub fn start_ranking(&self) {
         self.spawn(rank_again::run(self.state.tables.clone()));
+    }
+
+    /// Keeps the search index up to date. To be called where no other process does it.
+    pub fn start_indexing(&self, metrics: Arc<IndexMetrics>) {
+        self.spawn(index_comments::run(search::indexer(&self.state, metrics)));
     }
 
     /// Runs a task until the process is closed.

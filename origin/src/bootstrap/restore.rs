@@ -1,7 +1,8 @@
 //! Puts the tables of a backup into the empty place that the configuration names.
 //!
-//! Not here: the folder of the backup, its digests, and the files of pictures. Promise: until
-//! [`TableRestore::finish`] no process uses the place.
+//! A cluster takes the tables of a cluster, and those of an embedded installation, which grows into it. Not here: the
+//! folder of the backup, its digests, and the files of pictures. Promise: until [`TableRestore::finish`] no process uses
+//! the place.
 
 use std::path::Path;
 
@@ -9,10 +10,16 @@ use anyhow::{Context as _, ensure};
 
 #[cfg(feature = "cluster")]
 use crate::adapters::mysql::MysqlRestore;
+#[cfg(feature = "cluster")]
+use crate::adapters::sqlite::send_grown_rows;
 use crate::adapters::sqlite::{DATABASE_FILE_NAME, SqliteStore, pass_restore};
 use crate::bootstrap::data_directory;
 use crate::config::Config;
-use crate::domain::backup::{CopiedStore, CopyProgress, TablesCopy};
+use crate::domain::backup::{BackupManifest, CopiedStore, CopyProgress, TablesCopy};
+
+/// Chunks of rows that wait for the databases: some MiB.
+#[cfg(feature = "cluster")]
+const MAX_WAITING_CHUNKS: usize = 4;
 
 /// The place that tables are restored into.
 #[derive(Debug)]
@@ -37,16 +44,26 @@ impl<'c> TableRestore<'c> {
         Ok(Self::Embedded(&config.data))
     }
 
-    /// What the place takes: its kind of store, and the last migration that this program knows.
+    /// Refuses a backup that the place does not take.
     ///
     /// # Errors
-    /// When there is no memory.
-    pub fn accepts(&self) -> anyhow::Result<(CopiedStore, usize)> {
+    /// With the reason.
+    pub fn check(&self, manifest: &BackupManifest) -> anyhow::Result<()> {
+        let last = SqliteStore::last_migration()?;
         match self {
-            Self::Embedded(_) => Ok((CopiedStore::Sqlite, SqliteStore::last_migration()?)),
+            Self::Embedded(_) => manifest.check_tables(CopiedStore::Sqlite, 1..=last)?,
+            // The copy is read as it is: nothing migrates it.
             #[cfg(feature = "cluster")]
-            Self::Cluster(restore) => Ok(restore.accepts()),
+            Self::Cluster(_) if manifest.tables.store == CopiedStore::Sqlite => {
+                manifest.check_tables(CopiedStore::Sqlite, last..=last)?;
+            }
+            #[cfg(feature = "cluster")]
+            Self::Cluster(restore) => {
+                let (store, known) = restore.accepts();
+                manifest.check_tables(store, 1..=known)?;
+            }
         }
+        Ok(())
     }
 
     /// Refuses a place that is not empty, and notes that it is being filled.
@@ -91,6 +108,15 @@ impl<'c> TableRestore<'c> {
                 let total = copy.rows.comments;
                 report(CopyProgress { done: total, total });
                 tokio::task::spawn_blocking(move || anyhow::Ok(pass_restore(&file, now)?)).await?
+            }
+            #[cfg(feature = "cluster")]
+            Self::Cluster(restore) if copy.store == CopiedStore::Sqlite => {
+                let (sender, rows) = tokio::sync::mpsc::channel(MAX_WAITING_CHUNKS);
+                let folder = folder.to_owned();
+                let sent = tokio::task::spawn_blocking(move || send_grown_rows(&folder, &sender));
+                restore.grow(rows, copy, now, report).await?;
+                // Where it failed, it has sent a part of them.
+                Ok(sent.await??)
             }
             #[cfg(feature = "cluster")]
             Self::Cluster(restore) => Ok(restore.fill(folder, copy, now, report).await?),

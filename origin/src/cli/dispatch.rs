@@ -46,19 +46,18 @@ pub(super) async fn run_command(config: Config, command: AdminCommand, file: Opt
     }
     match find_target(&config.data).await? {
         Target::Server(stream) => control_socket::run_in_server(stream, &command, &mut input, &mut console).await,
-        Target::ThisProcess(_lock) => run_here(config, ProcessRole::All, command, &mut input, &mut console).await,
+        Target::ThisProcess(_lock) => run_here(config, command, &mut input, &mut console).await,
     }
 }
 
-/// Runs the command in this process.
+/// Runs the command in this process, which answers no requests and runs no jobs: it mails nothing, and sweeps nothing away.
 async fn run_here(
     config: Config,
-    role: ProcessRole,
     command: AdminCommand,
     input: &mut dyn Input,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
-    let app = match bootstrap::open_as(config.clone(), role, Clock::system()).await {
+    let app = match bootstrap::open_as(config.clone(), ProcessRole::Command, Clock::system()).await {
         Ok(app) => app,
         Err(error) => match command {
             AdminCommand::Doctor { tables } => return doctor::run(&config, Err(Some(error)), tables, console).await,
@@ -84,7 +83,7 @@ async fn run_in_cluster(
         }
         crate::bootstrap::cluster::migrate(settings, crate::bootstrap::weights(&config)).await?;
     }
-    run_here(config, ProcessRole::Command, command, input, console).await
+    run_here(config, command, input, console).await
 }
 
 async fn find_target(data: &Path) -> anyhow::Result<Target> {

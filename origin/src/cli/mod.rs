@@ -97,7 +97,7 @@ enum Command {
         #[arg(value_name = "PATH", value_parser = absolute_path)]
         path: PathBuf,
     },
-    /// Put a backup into an empty data directory, or into the empty databases of a cluster
+    /// Put a backup into an empty data directory, or one of either kind into the empty databases of a cluster
     Restore {
         /// The folder of the backup
         #[arg(value_name = "PATH")]

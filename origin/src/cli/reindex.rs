@@ -1,18 +1,20 @@
 //! `gailou reindex`: lets the search index be built again from all comments, and shows how far it is.
 //!
-//! The job that keeps the index up to date builds it, in this process or in a server; a command that ends earlier ends
-//! no build. Promise: at exit code 0 the index was built after the command began.
+//! The job that keeps the index up to date builds it: of the running server, or of the cluster, or, without a server, of
+//! this process. A command that ends earlier ends no build. Promise: at exit code 0 the index was built after the command began.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
 use tokio::time::{Instant, sleep};
 
+use crate::bootstrap::Process;
 use crate::cli::EXIT_USAGE;
 use crate::cli::output::Console;
 use crate::domain::search_index::IndexBuild;
 use crate::jobs::index_comments::{HeldState, new_index_id};
-use crate::state::AppState;
+use crate::state::{AppState, ProcessRole};
 
 /// How often the progress is read.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
@@ -22,10 +24,13 @@ const COMMENTS_PER_LINE: u64 = 50_000;
 const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Builds the index again.
-pub(super) async fn run(app: &AppState, console: &mut dyn Console) -> anyhow::Result<u8> {
+pub(super) async fn run(app: &Process, console: &mut dyn Console) -> anyhow::Result<u8> {
     if app.search.is_none() {
         console.err("gailou: this cluster has no search: set search.url (GAILOU_SEARCH__URL)\n").await?;
         return Ok(EXIT_USAGE);
+    }
+    if app.config.cluster.is_none() && app.role == ProcessRole::Command {
+        app.start_indexing(Arc::default());
     }
     let all = app.tables.estimate_comments().await?;
     let id = request(app).await?;

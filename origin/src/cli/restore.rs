@@ -17,7 +17,7 @@ use crate::cli::data_lock;
 use crate::cli::data_lock::DataLock;
 use crate::cli::output::{Console, Terminal};
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Secret};
 use crate::domain::backup::{BackupManifest, CopyProgress, PicturesPlace};
 
 /// Restores the backup in this folder.
@@ -25,8 +25,7 @@ pub(super) async fn run(config: &Config, path: &Path) -> anyhow::Result<u8> {
     let mut console = Terminal::new();
     let (folder, manifest) = BackupFolder::open(path)?;
     let place = TableRestore::new(config)?;
-    let (store, known) = place.accepts()?;
-    manifest.check_tables(store, known).with_context(|| format!("cannot restore {}", path.display()))?;
+    place.check(&manifest).with_context(|| format!("cannot restore {}", path.display()))?;
     console.err(&format!("comparing {} with its digests\n", path.display())).await?;
     folder.verify(&manifest.files)?;
     if let Some(PicturesPlace::Backup { count, bytes, .. }) = manifest.pictures {
@@ -38,9 +37,7 @@ pub(super) async fn run(config: &Config, path: &Path) -> anyhow::Result<u8> {
     };
     place.begin().await?;
     put_pictures(config, &folder, &manifest, &mut console).await?;
-    if config.cluster.is_none() {
-        put_secret(config, &folder, &manifest)?;
-    }
+    put_secret(config, &folder, &manifest, &mut console).await?;
     let (sender, progress) = watch::channel(CopyProgress::default());
     let report = |progress| {
         sender.send_replace(progress);
@@ -77,13 +74,30 @@ async fn put_pictures(
     Ok(())
 }
 
-/// Puts the secret that tokens are signed with into the data directory, where the backup has one.
-fn put_secret(config: &Config, folder: &BackupFolder, manifest: &BackupManifest) -> anyhow::Result<()> {
-    if manifest.files.iter().any(|file| file.name == TOKEN_SECRET_FILE_NAME) {
+/// Puts the secret that tokens are signed with into the data directory, where the backup has one. A cluster has it in its
+/// configuration.
+async fn put_secret(
+    config: &Config,
+    folder: &BackupFolder,
+    manifest: &BackupManifest,
+    console: &mut dyn Console,
+) -> anyhow::Result<()> {
+    if !manifest.files.iter().any(|file| file.name == TOKEN_SECRET_FILE_NAME) {
+        return Ok(());
+    }
+    let source = folder.path().join(TOKEN_SECRET_FILE_NAME);
+    if config.cluster.is_none() {
         let target = config.data.join(TOKEN_SECRET_FILE_NAME);
         // The file gets the permissions of the original too: its owner alone.
-        std::fs::copy(folder.path().join(TOKEN_SECRET_FILE_NAME), &target)?;
+        std::fs::copy(source, &target)?;
         std::fs::File::open(&target)?.sync_all()?;
+        return Ok(());
+    }
+    let configured = config.auth.token_secret.as_ref().map(Secret::expose);
+    if configured != Some(std::fs::read_to_string(&source)?.trim()) {
+        let source = source.display();
+        let line = format!("tokens were signed with the secret in {source}: GAILOU_TOKEN_SECRET must be the same\n");
+        console.err(&line).await?;
     }
     Ok(())
 }

@@ -73,8 +73,9 @@ impl StoredPartition {
     /// Takes an answer to a question that was asked at this time.
     fn add(&mut self, at: u64, StoredAnswer { end, stored, slots }: StoredAnswer) {
         self.slots = slots;
-        if stored < self.stored {
-            // The database has gone back: what was seen before says nothing.
+        let clock_went_back = at < self.stored_until || self.next_end.is_some_and(|(seen_at, _)| at < seen_at);
+        if stored < self.stored || clock_went_back {
+            // What was seen before says nothing of what is appended from now on.
             (self.stored_until, self.next_end) = (0, None);
         }
         self.stored = stored;
@@ -233,6 +234,20 @@ mod tests {
         bed.store_until(3);
         bed.pass(QUESTION_INTERVAL).await;
         assert!(!bed.is_caught_up(TEST_START_MS - 1_000).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_appended_after_the_clock_went_back_is_not_known_to_be_stored() {
+        let bed = CatchUpTestBed::new();
+        bed.clock.advance(Duration::from_secs(40));
+        assert!(bed.is_caught_up(u64::MAX).await);
+        bed.clock.set(TEST_START_MS);
+        advance(QUESTION_INTERVAL).await;
+        bed.broker.put(Topic::Comments, 0, vec![]);
+        assert!(!bed.is_caught_up(u64::MAX).await);
+        bed.store_until(1);
+        bed.pass(QUESTION_INTERVAL).await;
+        assert!(bed.is_caught_up(u64::MAX).await);
     }
 
     #[tokio::test(start_paused = true)]

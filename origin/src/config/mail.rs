@@ -3,10 +3,12 @@
 //! Connects to nothing. Promise: no password, and no reader's address, goes to another machine without encryption unless
 //! the operator has written so.
 
+use std::path::PathBuf;
+
 use documented::DocumentedFields;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::config::values::{is_loopback, parse_optional};
+use crate::config::values::{file, is_loopback, parse_optional};
 use crate::config::{ConfigError, Password};
 use crate::domain::email_address::EmailAddress;
 
@@ -20,6 +22,10 @@ pub struct MailSettings {
     /// readers cannot sign in by mail.
     #[serde(deserialize_with = "url", skip_serializing)]
     pub url: Option<Password>,
+    /// The path of a file (PEM) with the certificates of the authority that signed the mail server's certificate; without
+    /// it, the public ones that browsers trust. It goes with `smtps://`, or STARTTLS that is not opportunistic.
+    #[serde(deserialize_with = "file")]
+    pub ca: Option<PathBuf>,
     /// Who mails come from: an address that the server may send for, such as `comments@example.com`. Without it,
     /// `comments@` the host of `public_url`.
     #[serde(deserialize_with = "from")]
@@ -63,12 +69,21 @@ fn from<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
 }
 
 impl MailSettings {
-    /// Refuses a sender, or who is mailed, without a server.
+    /// Refuses a sender, or who is mailed, without a server, and certificates without encryption.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if self.ca.is_some() && !self.is_encrypted() {
+            return Err(ConfigError::new("GAILOU_MAIL__CA", "is for a mail.url of which encryption is required"));
+        }
         if (self.from.is_some() || self.owner.is_some()) && self.url.is_none() {
             return Err(ConfigError::new("GAILOU_MAIL__URL", "must be given if mail.from or mail.owner is"));
         }
         Ok(())
+    }
+
+    /// Whether nothing goes to the server without encryption.
+    fn is_encrypted(&self) -> bool {
+        let url = self.url.as_ref().map_or("", Password::expose);
+        url.starts_with("smtps:") || url.ends_with("?tls=required")
     }
 
     /// Who mails come from.
@@ -104,5 +119,20 @@ mod tests {
         assert_eq!(settings.sender(None), "comments@localhost");
         let settings = MailSettings { from: Some("a@b.example".into()), ..settings };
         assert_eq!(settings.sender(None), "a@b.example");
+    }
+
+    #[test]
+    fn certificates_are_for_a_connection_with_encryption() {
+        let check = |url: Option<&str>, is_right: bool| {
+            let url = url.map(|url| Password::new(&server_url(url).expect("an address")).expect("not empty"));
+            let settings = MailSettings { url, ca: Some("/ca.pem".into()), ..MailSettings::default() };
+            assert_eq!(settings.check().is_ok(), is_right, "{:?}", settings.url);
+        };
+        check(Some("smtps://mail.example"), true);
+        check(Some("smtp://mail.example"), true);
+        check(Some("smtp://127.0.0.1?tls=required"), true);
+        check(Some("smtp://mail.example?tls=opportunistic"), false);
+        check(Some("smtp://127.0.0.1"), false);
+        check(None, false);
     }
 }

@@ -70,6 +70,9 @@ pub struct RuleSettings {
     /// for none. A comment is in the review queue from the first one on.
     #[serde(deserialize_with = "within::<0, MAX_REPORT_THRESHOLD, _, _>")]
     pub report_threshold: u32,
+    /// Whether readers may see the earlier texts of an edited comment, as far as every reader saw them.
+    #[serde(deserialize_with = "switch")]
+    pub show_earlier_texts: bool,
     /// About whose texts the external classifier is asked: `none`, `guests` or `everyone`, which needs `classifier.kind`. What
     /// it calls spam waits for a moderator.
     pub classified: ClassifiedAuthors,
@@ -89,6 +92,7 @@ impl Default for RuleSettings {
             max_links: None,
             close_after_days: None,
             report_threshold: 3,
+            show_earlier_texts: false,
             classified: ClassifiedAuthors::None,
             unclassified: UnclassifiedRule::Review,
             blocked: BlockedSettings::default(),

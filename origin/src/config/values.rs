@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use serde::Deserializer;
 use serde::de::{Error, SeqAccess, Unexpected, Visitor};
@@ -142,6 +143,11 @@ pub(super) fn parse_optional<'de, D: Deserializer<'de>, T>(
     parse: impl FnOnce(&str) -> Option<T>,
 ) -> Result<Option<T>, D::Error> {
     self::parse(deserializer, expected, |text| if text.is_empty() { Some(None) } else { parse(text).map(Some) })
+}
+
+/// The path of a file; an empty text is not a value.
+pub(super) fn file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
+    parse_optional(deserializer, "the path of a file", |text| Some(text.into()))
 }
 
 /// The address of a server by `http` or `https`, without a path, a login, or a slash at the end; an empty text is not a

@@ -4,6 +4,7 @@
 //! format, or of newer tables, is refused by both versions.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +97,11 @@ pub enum UnusableBackup {
          gailou {program} or a later one"
     )]
     NewerTables { found: usize, known: usize, program: String },
+    #[error(
+        "its tables have migration {found}, and a cluster takes those of an embedded installation with {least} or later: \
+         restore it into a data directory, run `gailou migrate --data DIR`, and restore a backup of that"
+    )]
+    OlderTables { found: usize, least: usize },
     #[error("it is of {found}, and this is {configured}")]
     OtherStore { found: CopiedStore, configured: CopiedStore },
 }
@@ -126,17 +132,21 @@ impl BackupManifest {
         serde_json::from_slice(text).map_err(wrong)
     }
 
-    /// Refuses a backup of another kind of store, or of tables that are newer than the `known` migrations.
+    /// Refuses a backup of another kind of store, or of tables whose last migration is not among those that are taken.
     ///
     /// # Errors
     /// With the reason.
-    pub fn check_tables(&self, configured: CopiedStore, known: usize) -> Result<(), UnusableBackup> {
+    pub fn check_tables(&self, configured: CopiedStore, taken: RangeInclusive<usize>) -> Result<(), UnusableBackup> {
         let TablesCopy { store: found, migration, .. } = self.tables;
+        let (least, known) = (*taken.start(), *taken.end());
         if found != configured {
             return Err(UnusableBackup::OtherStore { found, configured });
         }
         if migration > known {
             return Err(UnusableBackup::NewerTables { found: migration, known, program: self.program.clone() });
+        }
+        if migration < least {
+            return Err(UnusableBackup::OlderTables { found: migration, least });
         }
         Ok(())
     }
@@ -182,14 +192,17 @@ mod tests {
     #[test]
     fn tables_of_another_store_or_a_newer_program_are_refused() {
         let embedded = manifest(CopiedStore::Sqlite);
-        assert_eq!(embedded.check_tables(CopiedStore::Sqlite, 17), Ok(()));
-        assert_eq!(embedded.check_tables(CopiedStore::Sqlite, 18), Ok(()), "the next start migrates them");
-        let newer = embedded.check_tables(CopiedStore::Sqlite, 16);
+        assert_eq!(embedded.check_tables(CopiedStore::Sqlite, 1..=17), Ok(()));
+        assert_eq!(embedded.check_tables(CopiedStore::Sqlite, 1..=18), Ok(()), "the next start migrates them");
+        let newer = embedded.check_tables(CopiedStore::Sqlite, 1..=16);
         assert!(matches!(newer, Err(UnusableBackup::NewerTables { found: 17, known: 16, .. })), "{newer:?}");
+        assert_eq!(embedded.check_tables(CopiedStore::Sqlite, 17..=17), Ok(()));
+        let older = embedded.check_tables(CopiedStore::Sqlite, 18..=18);
+        assert_eq!(older, Err(UnusableBackup::OlderTables { found: 17, least: 18 }), "no start migrates them");
         let cluster = CopiedStore::Mysql { databases: 2, tables: 64 };
         let other = CopiedStore::Mysql { databases: 3, tables: 64 };
         for (found, configured) in [(CopiedStore::Sqlite, cluster), (cluster, CopiedStore::Sqlite), (cluster, other)] {
-            let refused = manifest(found).check_tables(configured, 17).unwrap_err();
+            let refused = manifest(found).check_tables(configured, 1..=17).unwrap_err();
             assert_eq!(refused, UnusableBackup::OtherStore { found, configured });
         }
     }

@@ -1,7 +1,8 @@
 //! A comment's text as safe HTML: a Markdown subset.
 //!
 //! Parsed by pulldown-cmark, cleaned by ammonia. Images and headings are not part of the subset; tables and task lists
-//! are. Addresses with a scheme become links by linkify. Links open nothing of ours (`nofollow ugc noopener`).
+//! are. Addresses with a scheme, or that begin with `www.`, become links by linkify; an e-mail address does not, because
+//! programs gather those. Links open nothing of ours (`nofollow ugc noopener`).
 //!
 //! Promise: the HTML of a text that the contract accepts has at most [`limits::MAX_HTML_BYTES`] and
 //! [`limits::MAX_HTML_NESTING`]. A text whose markup would need more is shown as plain text.
@@ -20,6 +21,12 @@ const MARKDOWN_EXTENSIONS: Options =
     Options::ENABLE_STRIKETHROUGH.union(Options::ENABLE_TABLES).union(Options::ENABLE_TASKLISTS);
 /// The schemes of the addresses that a link may have.
 const LINK_SCHEMES: [&str; 3] = ["http", "https", "mailto"];
+/// What an address begins with that has no scheme.
+const WEB_PREFIX: &str = "www.";
+/// A longer word is no address: to search each place of it would take its square.
+const MAX_WORD_BYTES: usize = 2_048;
+/// Where the text of a column may stand.
+const COLUMN_ALIGNMENTS: [&str; 3] = ["left", "center", "right"];
 /// They end an address, because Chinese and Japanese have no space before them.
 const WIDE_PUNCTUATION: &str = "，。；：！？、（）《》〈〉「」『』【】“”‘’…—";
 
@@ -29,6 +36,7 @@ static HTML_CLEANER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
         .tags(HashSet::from(["p", "br", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "a"]))
         .add_tags(["table", "thead", "tbody", "tr", "th", "td"])
         .tag_attributes([("a", HashSet::from(["href"])), ("ol", HashSet::from(["start"]))].into())
+        .tag_attribute_values(["td", "th"].map(|cell| (cell, [("align", COLUMN_ALIGNMENTS.into())].into())).into())
         // A title would be text that no reader sees and the word filter neither.
         .generic_attributes(HashSet::new())
         .url_schemes(HashSet::from(LINK_SCHEMES))
@@ -37,11 +45,16 @@ static HTML_CLEANER: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
     cleaner
 });
 
-static LINK_FINDER: LazyLock<LinkFinder> = LazyLock::new(|| {
+static LINK_FINDER: LazyLock<LinkFinder> = LazyLock::new(|| link_finder(true));
+
+/// Finds the end of an address without a scheme.
+static WEB_FINDER: LazyLock<LinkFinder> = LazyLock::new(|| link_finder(false));
+
+fn link_finder(must_have_scheme: bool) -> LinkFinder {
     let mut finder = LinkFinder::new();
-    finder.kinds(&[LinkKind::Url]);
+    finder.kinds(&[LinkKind::Url]).url_must_have_scheme(must_have_scheme);
     finder
-});
+}
 
 /// The HTML of a text.
 pub fn html(text: &str) -> String {
@@ -99,7 +112,10 @@ fn markup(text: &str) -> Option<String> {
     if html::write_html_fmt(&mut out, bounded).is_err() || is_too_deep.get() {
         return None;
     }
-    let html = HTML_CLEANER.clean(&out.0).to_string();
+    // A style could say more. In a text `<` is escaped.
+    let aligned =
+        out.0.replace("<th style=\"text-align: ", "<th align=\"").replace("<td style=\"text-align: ", "<td align=\"");
+    let html = HTML_CLEANER.clean(&aligned).to_string();
     (html.len() <= limits::MAX_HTML_BYTES && !html.trim().is_empty()).then_some(html)
 }
 
@@ -115,7 +131,7 @@ fn with_links<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item
         match event {
             Event::Start(Tag::Link { .. } | Tag::CodeBlock(_)) => is_literal = true,
             Event::End(TagEnd::Link | TagEnd::CodeBlock) => is_literal = false,
-            Event::Text(text) if !is_literal && text.contains("://") => return link_addresses(&text),
+            Event::Text(text) if !is_literal && may_have_address(&text) => return link_addresses(&text),
             _ => {}
         }
         vec![event]
@@ -124,33 +140,76 @@ fn with_links<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item
 
 /// A text with its addresses as links.
 fn link_addresses(text: &str) -> Vec<Event<'static>> {
-    let mut events = Vec::new();
-    let mut rest = text;
     let written = |text: &str| Event::Text(CowStr::from(text.to_owned()));
-    while let Some((start, address)) = find_address(rest) {
-        let dest_url = CowStr::from(address.to_owned());
+    let (mut events, mut done) = (Vec::new(), 0);
+    // The next one of each kind, so that no part of the text is searched again for each address.
+    let (mut with_scheme, mut without) = (find_with_scheme(text, 0), find_without_scheme(text, 0));
+    while let Some((start, address)) = [with_scheme, without].into_iter().flatten().min_by_key(|(start, _)| *start) {
+        let scheme = if has_prefix(address, WEB_PREFIX) { "https://" } else { "" };
+        let dest_url = CowStr::from(format!("{scheme}{address}"));
         let (title, id) = (CowStr::Borrowed(""), CowStr::Borrowed(""));
-        events.push(written(&rest[..start]));
+        events.push(written(&text[done..start]));
         events.push(Event::Start(Tag::Link { link_type: LinkType::Autolink, dest_url, title, id }));
         events.push(written(address));
         events.push(Event::End(TagEnd::Link));
-        rest = &rest[start + address.len()..];
+        done = start + address.len();
+        let is_behind = |found: Option<(usize, &str)>| found.is_some_and(|(start, _)| start < done);
+        if is_behind(with_scheme) {
+            with_scheme = find_with_scheme(text, done);
+        }
+        if is_behind(without) {
+            without = find_without_scheme(text, done);
+        }
     }
-    events.push(written(rest));
+    events.push(written(&text[done..]));
     events
 }
 
-/// Where the first address of the text begins, and the address.
-fn find_address(text: &str) -> Option<(usize, &str)> {
-    LINK_FINDER.links(text).find_map(|link| {
-        let address = link.as_str().split(|c| WIDE_PUNCTUATION.contains(c)).next().unwrap_or_default();
-        let is_web = ["http://", "https://"].iter().any(|scheme| {
-            address
-                .get(..scheme.len())
-                .is_some_and(|begin| begin.eq_ignore_ascii_case(scheme) && begin.len() < address.len())
-        });
-        is_web.then_some((link.start(), address))
+/// Where the next address with a scheme begins, and the address.
+fn find_with_scheme(text: &str, from: usize) -> Option<(usize, &str)> {
+    LINK_FINDER.links(&text[from..]).find_map(|link| {
+        let address = before_wide_punctuation(link.as_str());
+        let is_web = ["http://", "https://"].iter().any(|scheme| is_longer(address, scheme));
+        is_web.then_some((from + link.start(), address))
     })
+}
+
+/// Where the next address begins that begins with `www.` alone, and the address. A Chinese word may stand right before it.
+fn find_without_scheme(text: &str, from: usize) -> Option<(usize, &str)> {
+    let begins_a_word = |start: &usize| {
+        let before = start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+        !before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_.@/:".contains(byte))
+    };
+    let mut starts = prefix_places(&text[from..]).map(|at| from + at).filter(begins_a_word);
+    starts.find_map(|start| {
+        let word = before_wide_punctuation(text[start..].split_whitespace().next()?);
+        let mut links = WEB_FINDER.links(word);
+        let link = (word.len() <= MAX_WORD_BYTES).then(|| links.next()).flatten()?;
+        (link.start() == 0 && is_longer(link.as_str(), WEB_PREFIX)).then(|| (start, link.as_str()))
+    })
+}
+
+/// Where the text has `www.`.
+fn prefix_places(text: &str) -> impl Iterator<Item = usize> {
+    let parts = text.as_bytes().windows(WEB_PREFIX.len()).enumerate();
+    parts.filter(|(_, part)| part.eq_ignore_ascii_case(WEB_PREFIX.as_bytes())).map(|(at, _)| at)
+}
+
+fn before_wide_punctuation(address: &str) -> &str {
+    address.split(|c| WIDE_PUNCTUATION.contains(c)).next().unwrap_or_default()
+}
+
+fn has_prefix(address: &str, prefix: &str) -> bool {
+    address.get(..prefix.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(prefix))
+}
+
+fn is_longer(address: &str, prefix: &str) -> bool {
+    has_prefix(address, prefix) && prefix.len() < address.len()
+}
+
+/// Whether a text may have an address that becomes a link.
+fn may_have_address(text: &str) -> bool {
+    text.contains("://") || prefix_places(text).next().is_some()
 }
 
 /// A text without markup: its paragraphs and lines.
@@ -200,7 +259,7 @@ pub fn is_plain(text: &str) -> bool {
                 | 0
         )
     };
-    if text.bytes().any(special) || text.contains("://") || text.contains("  ") {
+    if text.bytes().any(special) || may_have_address(text) || text.contains("  ") {
         return false;
     }
     // Lists, rules and headings of the underlined kind begin a line.
@@ -262,6 +321,18 @@ mod tests {
         check("*https://example.org/*", format!("<em>{}</em>", link("https://example.org/")));
         check("https://example.org/?a=1&b=2", link("https://example.org/?a=1&amp;b=2"));
         check("`https://example.org`", "<code>https://example.org</code>".into());
+        let web = |address: &str| link(address).replace("href=\"", "href=\"https://");
+        check("see www.example.org/a_b, please", format!("see {}, please", web("www.example.org/a_b")));
+        check("看www.example.org。", format!("看{}。", web("www.example.org")));
+        check("WWW.example.org", web("WWW.example.org"));
+        check(
+            "www.a.org，https://b.org www.c.org",
+            format!("{}，{} {}", web("www.a.org"), link("https://b.org"), web("www.c.org")),
+        );
+        check("https://www.example.org/www.x.org", link("https://www.example.org/www.x.org"));
+        for text in ["www.", "www", "ann@example.org", "README.md", "awww.example.org is none"] {
+            check(text, text.into());
+        }
         for text in ["ftp://example.org", "javascript://example.org/%0aalert(1)", "://", "https://", "example.org"] {
             check(text, text.into());
         }
@@ -273,10 +344,14 @@ mod tests {
     #[test]
     fn tables_and_tasks() {
         let table = html("| a | b |\n|---|--:|\n| 1 | *2* |\n| 3 |");
-        let expected = "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody>\n\
-                        <tr><td>1</td><td><em>2</em></td></tr>\n<tr><td>3</td><td></td></tr>\n</tbody></table>";
+        let expected = "<table><thead><tr><th>a</th><th align=\"right\">b</th></tr></thead><tbody>\n\
+                        <tr><td>1</td><td align=\"right\"><em>2</em></td></tr>\n\
+                        <tr><td>3</td><td align=\"right\"></td></tr>\n</tbody></table>";
         assert_eq!(table.trim_end(), expected);
         assert_eq!(nesting(&table), 5);
+        // The same words in a text are a text.
+        let quoted = html("| <i style=\"text-align: left\"> |\n|:-:|");
+        assert!(quoted.contains("<th align=\"center\">&lt;i style=\"text-align: left\"&gt;</th>"), "{quoted}");
         assert_eq!(html("- [x] one\n- [ ] two").trim_end(), "<ul>\n<li>☑ one</li>\n<li>☐ two</li>\n</ul>");
         // Many columns, and rows that have none of them.
         let wide = format!("{}\n{}\n{}", "|a".repeat(800), "|-".repeat(800), "|\n".repeat(800));

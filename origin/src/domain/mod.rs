@@ -20,6 +20,8 @@ pub mod email_address;
 pub mod erasure;
 pub mod event;
 pub(crate) mod fold;
+#[cfg(feature = "cluster")]
+pub mod growth;
 pub mod id_generator;
 pub(crate) mod import_line;
 pub mod mail_plan;
@@ -48,5 +50,6 @@ pub mod slot_map;
 pub mod slot_state;
 pub(crate) mod top_replies;
 pub mod unsubscribe;
+pub mod watch;
 pub mod webhook;
 pub mod webhook_address;

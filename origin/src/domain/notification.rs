@@ -22,6 +22,8 @@ pub enum NotificationReason {
     Reply,
     Mention,
     Decision(Decision),
+    /// The comment is in a thread that they watch. Any other reason for the same event is stronger.
+    Watched,
     /// To the owner of the installation: a comment was published.
     New,
     /// To the owner: a comment, or an edit of it, waits for a moderator.
@@ -94,7 +96,7 @@ pub fn owner_notification(event: &Event) -> Option<NewNotification> {
     Some(new_notification(event, owner_member(), reason))
 }
 
-fn new_notification(event: &Event, member: MemberId, reason: NotificationReason) -> NewNotification {
+pub(super) fn new_notification(event: &Event, member: MemberId, reason: NotificationReason) -> NewNotification {
     NewNotification { member, id: event.id, reason, comment: event.comment, at: event.at, mail_at: None }
 }
 
@@ -102,7 +104,7 @@ impl NotificationReason {
     /// What was decided, in the words of the call.
     pub fn action(self) -> Option<&'static str> {
         match self {
-            Self::Reply | Self::Mention | Self::New | Self::Held => None,
+            Self::Reply | Self::Mention | Self::Watched | Self::New | Self::Held => None,
             Self::Decision(decision) => Some(decision.into_str()),
         }
     }
@@ -113,6 +115,7 @@ impl NotificationReason {
             Self::Reply => NotificationKind::Reply,
             // The owner has no list: what is written for them is mailed alone.
             Self::Mention | Self::New | Self::Held => NotificationKind::Mention,
+            Self::Watched => NotificationKind::Watched,
             Self::Decision(_) => NotificationKind::Decision,
         }
     }
@@ -126,6 +129,7 @@ impl StoredEnum for NotificationReason {
             Self::Mention => 1,
             Self::New => 2,
             Self::Held => 3,
+            Self::Watched => 4,
             Self::Decision(decision) => EventKind::Decided(decision).number(),
         }
     }
@@ -136,6 +140,7 @@ impl StoredEnum for NotificationReason {
             1 => Ok(Self::Mention),
             2 => Ok(Self::New),
             3 => Ok(Self::Held),
+            4 => Ok(Self::Watched),
             other => match EventKind::from_number(other)? {
                 EventKind::Decided(decision) => Ok(Self::Decision(decision)),
                 _ => Err(damaged(format_args!("notification kind {other}"))),
@@ -217,11 +222,12 @@ mod tests {
             NotificationReason::Mention,
             NotificationReason::New,
             NotificationReason::Held,
+            NotificationReason::Watched,
             NotificationReason::Decision(Decision::Approve),
             NotificationReason::Decision(Decision::Feature),
         ] {
             assert_eq!(NotificationReason::from_number(reason.number()).unwrap(), reason);
         }
-        assert!(NotificationReason::from_number(4).is_err());
+        assert!(NotificationReason::from_number(5).is_err());
     }
 }

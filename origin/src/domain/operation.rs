@@ -14,7 +14,7 @@ use crate::domain::event::EventKind;
 use crate::domain::member_standing::{MemberStanding, StandingPatch, member_slot};
 use crate::domain::name_digest::NameDigest;
 
-use crate::domain::review::{Decision, NewReport};
+use crate::domain::review::{Decision, NewReport, SeenComment};
 use crate::domain::row::{NewCommentRow, StoredSettingChanges};
 use crate::domain::webhook::WebhookRow;
 
@@ -193,13 +193,18 @@ pub enum CommentChange {
         reasons: Vec<ReviewReason>,
         max_edits: u64,
     },
-    /// Publishes, hides, rejects, deletes or restores; ends what waits for a decision about it.
+    /// Publishes, hides, rejects, deletes or restores; ends what waits for a decision about it. To hide one that is deleted
+    /// is [`OperationOutcome::Conflict`].
     State(CommentState),
     /// Publishes a held or rejected comment, with the edit that waits, and ends what was reported of it. Of one that
     /// is hidden or deleted, the outcome is [`OperationOutcome::Conflict`].
     Approve,
-    /// Drops the edit that waits; without one, rejects the comment.
+    /// Drops the edit that waits; without one, rejects the comment. Of one that is deleted, the outcome is
+    /// [`OperationOutcome::Conflict`].
     Reject,
+    /// Makes another change while the comment is as a moderator has seen it; else the outcome is
+    /// [`OperationOutcome::Conflict`].
+    IfSeen { seen: SeenComment, change: Box<CommentChange> },
     /// Records a reader's report, once for each reader, of a comment that readers see.
     Report(Box<NewReport>),
     /// Undoes what this entry of the audit log is about, unless anything has changed the comment since
@@ -207,6 +212,7 @@ pub enum CommentChange {
     Undo(AuditId),
     /// Pins, or unpins: `None`.
     Pin(Option<PinnedBy>),
+    /// Marks as featured, or takes the mark. Of a comment that is deleted, the outcome is [`OperationOutcome::Conflict`].
     Feature(bool),
     /// Deletes the comment and overwrites what its author wrote and who they are. Nothing changes it again.
     Erase,
@@ -215,31 +221,23 @@ pub enum CommentChange {
     DropMedia,
     /// Removes an erased member from it: their name from its mentions and from where it answers them, and their
     /// report. `is_shown`: readers may have seen the name.
-    Forget {
-        member: MemberId,
-        is_shown: bool,
-    },
+    Forget { member: MemberId, is_shown: bool },
     /// Gives it another author, while it is of the member `from`; else nothing changes.
-    Transfer {
-        from: MemberId,
-        to: Box<Author>,
-    },
+    Transfer { from: MemberId, to: Box<Author> },
     /// Names another member instead of `from`: in its mentions, and where it answers them.
-    Rename {
-        from: MemberId,
-        to: MemberRef,
-    },
+    Rename { from: MemberId, to: MemberRef },
 }
 
 impl CommentChange {
     /// Whether what moderators decided before it can be undone as if it had not been.
     pub(crate) fn keeps_decisions(&self) -> bool {
-        matches!(self, Self::Transfer { .. } | Self::Rename { .. })
+        matches!(self, Self::Transfer { .. } | Self::Rename { .. } | Self::Forget { .. })
     }
 
     /// What the change is as an event; `None` for one that nothing is notified of. `was_waiting`: a moderator was to decide.
     pub(crate) fn event_kind(&self, was_waiting: bool) -> Option<EventKind> {
         let decision = match self {
+            Self::IfSeen { change, .. } => return change.event_kind(was_waiting),
             Self::Approve if !was_waiting => return Some(EventKind::Dismissed),
             Self::Undo(_) => return Some(EventKind::Undone),
             Self::Approve => Decision::Approve,

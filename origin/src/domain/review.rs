@@ -3,11 +3,15 @@
 //! Pure data. An item exists while something about the comment is undecided: the comment itself, an edit of it, or
 //! reports of readers.
 
+use std::fmt;
+
 use gailou_shared::id::CommentId;
 use gailou_shared::rank::EngagementCounts;
-use gailou_shared::wire::{MemberRef, ReportReason, ReviewKind, ReviewReason, ReviewReasonKind};
+use gailou_shared::wire::{CommentState, MemberRef, ReportReason, ReviewKind, ReviewReason, ReviewReasonKind};
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
+
+use crate::domain::columns::StoredEnum as _;
 
 /// Most reasons of one item; what comes after them is left out.
 const MAX_REVIEW_REASONS: usize = 20;
@@ -75,6 +79,39 @@ impl ReviewItem {
         let reports = self.reports.saturating_mul(REPORT_PRIORITY);
         let replies = counts.replies.saturating_mul(REPLY_PRIORITY);
         reports.saturating_add(counts.likes).saturating_add(replies).saturating_add(author_level.into())
+    }
+}
+
+/// A comment as a moderator has seen it: its state, and when its text and the edit that waits were written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeenComment {
+    state: CommentState,
+    /// Unix milliseconds; 0 for a text that was not edited.
+    edited_at: u64,
+    /// The same of the edit that waits; 0 where none does.
+    held_edit_at: u64,
+}
+
+impl SeenComment {
+    pub fn of(state: CommentState, edited_at: Option<u64>, item: Option<&ReviewItem>) -> Self {
+        let held_edit_at = item.and_then(|item| item.edit.as_ref()).map_or(0, |edit| edit.at);
+        Self { state, edited_at: edited_at.unwrap_or(0), held_edit_at }
+    }
+
+    /// Reads what it is written as.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let [state, edited_at, held_edit_at] = [parts.next()?, parts.next()?, parts.next()?];
+        let state = CommentState::from_number(state.parse().ok()?).ok()?;
+        let seen = Self { state, edited_at: edited_at.parse().ok()?, held_edit_at: held_edit_at.parse().ok()? };
+        parts.next().is_none().then_some(seen)
+    }
+}
+
+impl fmt::Display for SeenComment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { state, edited_at, held_edit_at } = self;
+        write!(f, "{}.{edited_at}.{held_edit_at}", state.number())
     }
 }
 
@@ -155,6 +192,29 @@ pub enum Decision {
     Delete,
     Feature,
     Unfeature,
+}
+
+/// What a moderator does with comments, singly and in bulk: a decision, of which its author is notified, or a pin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModeratorAction {
+    Decide(Decision),
+    Pin,
+    Unpin,
+}
+
+impl ModeratorAction {
+    /// The names of requests and of the audit.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Decision::VARIANTS.iter().copied().chain(["pin", "unpin"])
+    }
+
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "pin" => Some(Self::Pin),
+            "unpin" => Some(Self::Unpin),
+            _ => name.parse().ok().map(Self::Decide),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use gailou_shared::rank::HotWeights;
 use gailou_shared::wire::{Author, CommentFlag, CommentState, MemberRef, ReviewReason, SubjectState, Visibility};
 use gailou_shared::word_filter::Term;
 
+use crate::domain::columns::FLAG_HELD_EDIT;
 use crate::domain::media::MediaRef;
 use crate::domain::network_digest::NetworkDigest;
 
@@ -106,6 +107,12 @@ pub fn is_visible(state: CommentState, visibility: Visibility) -> bool {
     state == CommentState::Published && visibility == Visibility::Everyone
 }
 
+/// Whether a comment with these columns, or an edit of it, is shown to its author alone.
+pub fn is_pending(state: CommentState, visibility: Visibility, flags: i64) -> bool {
+    let for_author = state == CommentState::Published && visibility == Visibility::Author;
+    state == CommentState::Review || for_author || flags & FLAG_HELD_EDIT != 0
+}
+
 /// How many members like and dislike a comment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReactionCounts {
@@ -194,6 +201,8 @@ pub struct EarlierText {
     pub content: String,
     /// When it was replaced, Unix milliseconds.
     pub replaced_at: u64,
+    /// Whether every reader saw it until then.
+    pub was_shown: bool,
 }
 
 /// The idempotency key of a request that must not be carried out twice.

@@ -4,23 +4,25 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use gailou_shared::cursor::Cursor;
 use gailou_shared::id::CommentId;
 use gailou_shared::page_key::{page_key, unless_default};
 use gailou_shared::wire::openapi::CommentChain;
-use gailou_shared::wire::{Comment, CommentContext, CommentPage, CommentState, CommentTree, DataEnvelope};
+use gailou_shared::wire::{
+    Comment, CommentContext, CommentPage, CommentState, CommentTree, DataEnvelope, FormerTextPage, ListPageInfo,
+};
 use gailou_shared::{content, limits};
 use serde::Serialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::domain::row::CommentRow;
-use crate::http::cached_page::{CacheableRead, json_page};
+use crate::http::cached_page::{CacheableRead, PRIVATE_CACHING, json_page};
 use crate::http::extract::{
-    AfterBody, ChallengedWrite, Decisions, Deletions, Edits, JsonBody, LimitedMember, ListQuery, PathId,
+    AfterBody, ChallengedWrite, CountedRead, Decisions, Deletions, Edits, JsonBody, LimitedMember, ListQuery, PathId,
     QueryParameters, RefusedHeader, ReplySorts, UnreadBody,
 };
 use crate::http::openapi::bodies::CommentEdit;
@@ -76,6 +78,26 @@ pub(super) async fn get_comment(
 ) -> Result<Response, Refusal> {
     let app = &app;
     comment_page(app, &read, id, read.path(), |row| async move { thread::show_comment(app, &row) }).await
+}
+
+/// The earlier texts of a comment, as readers saw them.
+///
+/// The first one first. 404 where `rules.show_earlier_texts` is off. Left out is what not every reader saw, and what the word
+/// filter would not let through today.
+#[utoipa::path(
+    get, path = "/v1/comments/{id}/history", tag = "comments",
+    params(PathId<CommentId>),
+    responses((status = 200, description = "The earlier texts.", body = FormerTextPage), PublicRefusals, NotFound),
+)]
+pub(super) async fn list_shown_texts(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<CommentId>,
+    _: CountedRead,
+) -> Result<([(HeaderName, HeaderValue); 1], Json<FormerTextPage>), Refusal> {
+    let _place = app.reads.admit().await?;
+    let data = thread::list_shown_texts(&app, id).await?;
+    let page = FormerTextPage { data, page: ListPageInfo { next: None, has_more: false } };
+    Ok(([(header::CACHE_CONTROL, PRIVATE_CACHING)], Json(page)))
 }
 
 /// The building (盖楼): the chain from the root to the comment.

@@ -45,6 +45,8 @@ mod server;
 mod state;
 mod subjects;
 mod unsubscribe;
+mod unsubscribe_words;
+mod watches;
 
 pub use local_renderer::LocalRenderer;
 pub use router::routes;

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use axum::extract::MatchedPath;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
+use gailou_shared::refusal_page::{CONTENT_SECURITY_POLICY as DOCUMENT_POLICY, DocumentRead};
 use gailou_shared::wire::{Challenge, Code, FieldError, Problem};
 
 use crate::domain::picture::PictureError;
@@ -84,9 +85,9 @@ impl Refusal {
         self.code
     }
 
-    /// What is wrong, for who has sent it.
-    pub(super) fn detail(&self) -> &str {
-        &self.detail
+    /// Each wrong field.
+    pub(super) fn errors(&self) -> &[FieldError] {
+        &self.errors
     }
 
     /// The request did not come through the edge, and has to.
@@ -282,12 +283,13 @@ impl Refusal {
         StatusCode::from_u16(self.code.parts().1).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// The refusal as the contract writes it, for the request with this id.
+    /// The refusal as the contract writes it, for the request with this id; for a browser's read of a document, as a page.
     pub(super) fn into_problem(
         self,
         request_id: &HeaderValue,
         method: &Method,
         route: Option<&MatchedPath>,
+        read: Option<&DocumentRead>,
     ) -> Response {
         let request_id = request_id.to_str().unwrap_or_default().to_owned();
         let (status, code) = (self.status(), self.code.parts().0);
@@ -307,9 +309,17 @@ impl Refusal {
         }
         let problem = Problem::new(self.code, self.detail.into_owned(), request_id, self.errors);
         let problem = Problem { challenge: self.challenge, ..problem };
-        let body = serde_json::to_vec(&problem).unwrap_or_default();
-        let kind = [(header::CONTENT_TYPE, "application/problem+json"), (header::CACHE_CONTROL, "no-store")];
-        let mut response = (status, kind, body).into_response();
+        let mut response = match read {
+            Some(read) => {
+                let policy = [(header::CONTENT_SECURITY_POLICY, DOCUMENT_POLICY)];
+                (status, policy, Html(read.refused(&problem.code, &problem.trace_id))).into_response()
+            }
+            None => {
+                let kind = [(header::CONTENT_TYPE, "application/problem+json")];
+                (status, kind, serde_json::to_vec(&problem).unwrap_or_default()).into_response()
+            }
+        };
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         let headers = response.headers_mut();
         let mut insert = |name: HeaderName, value: String| {
             if let Ok(value) = HeaderValue::try_from(value) {

@@ -17,7 +17,7 @@ use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
     admin, assets, auth, avatars, comments, counts, edge, events, friends, guests, health, html, latest, me, media,
-    members, middleware, notifications, openapi, preview, reactions, reports, search, subjects, unsubscribe,
+    members, middleware, notifications, openapi, preview, reactions, reports, search, subjects, unsubscribe, watches,
 };
 use crate::state::AppState;
 
@@ -72,6 +72,7 @@ fn public_reads() -> OpenApiRouter<HttpState> {
         .routes(routes!(comments::list_replies))
         .routes(routes!(comments::get_tree))
         .routes(routes!(comments::list_ancestors))
+        .routes(routes!(comments::list_shown_texts))
         .routes(routes!(comments::get_context))
         .routes(routes!(counts::get_counts))
         .routes(routes!(latest::list_latest))
@@ -114,6 +115,8 @@ fn personal_calls() -> OpenApiRouter<HttpState> {
         .routes(routes!(friends::list_friends_comments))
         .routes(routes!(notifications::list_notifications))
         .routes(routes!(notifications::mark_read))
+        .routes(routes!(watches::get_watch, watches::put_watch, watches::delete_watch))
+        .routes(routes!(watches::list_watches))
         .routes(routes!(unsubscribe::show_unsubscribe, unsubscribe::unsubscribe))
         .routes(routes!(me::export_member))
         .routes(routes!(me::erase_self))

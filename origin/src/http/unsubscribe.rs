@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, State};
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use gailou_shared::id::MemberId;
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::wire::Code;
 use maud::{DOCTYPE, Markup, html};
 use utoipa::openapi::Required;
@@ -17,11 +18,12 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::{IntoParams, PartialSchema as _};
 
 use crate::http::cached_page::PRIVATE_CACHING;
-use crate::http::extract::{CountedRead, QueryParameters, UnreadBody};
+use crate::http::extract::{CountedRead, QueryParameters, UnreadBody, accepted_language};
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::PublicRefusals;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
+use crate::http::unsubscribe_words::UnsubscribeWords;
 use crate::service::notifications;
 use crate::state::AppState;
 
@@ -35,11 +37,16 @@ const PAGE_POLICY: &str = "default-src 'none'; form-action 'self'; base-uri 'non
     params(UnsubscribeQuery),
     responses((status = 200, description = "A page with a button.", body = String, content_type = "text/html"), PublicRefusals),
 )]
-pub(super) async fn show_unsubscribe(_: CountedRead, _: UnsubscribeQuery) -> Response {
-    page(&html! {
-        p { "Stop these mails?" br; "不再接收邮件通知？" }
-        form method="post" { button { "Stop · 停止" } }
-    })
+pub(super) async fn show_unsubscribe(_: CountedRead, _: UnsubscribeQuery, headers: HeaderMap) -> Response {
+    let language = accepted_language(&headers);
+    let words = UnsubscribeWords::of(language);
+    page(
+        language,
+        &html! {
+            p { (words.question) }
+            form method="post" { button { (words.stop) } }
+        },
+    )
 }
 
 /// End the mails to a member.
@@ -54,21 +61,23 @@ pub(super) async fn unsubscribe(
     State(app): State<Arc<AppState>>,
     _: CountedRead,
     UnsubscribeQuery(member): UnsubscribeQuery,
+    headers: HeaderMap,
     _: UnreadBody,
 ) -> Result<Response, Refusal> {
     notifications::unsubscribe(&app, member).await?;
-    Ok(page(&html! { p { "You will get no more of these mails." br; "你不会再收到这些邮件。" } }))
+    let language = accepted_language(&headers);
+    Ok(page(language, &html! { p { (UnsubscribeWords::of(language).stopped) } }))
 }
 
-fn page(content: &Markup) -> Response {
+fn page(language: ReaderLanguage, content: &Markup) -> Response {
     let document = html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang=(language.tag()) dir=(language.direction()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width";
                 meta name="robots" content="noindex";
-                title { "Mail · 邮件" }
+                title { (UnsubscribeWords::of(language).title) }
             }
             body { main { (content) } }
         }

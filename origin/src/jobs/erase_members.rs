@@ -40,6 +40,7 @@ pub async fn erase(state: &AppState, member: MemberId) -> Result<usize, JournalE
     state.journal.append(Operation::Erasure { member, step: ErasureStep::Name, audit: None }).await?;
     state.tables.delete_refused_of(member).await?;
     state.tables.delete_notifications_of(member).await?;
+    state.tables.delete_watches_of(member).await?;
     state.tables.delete_identities(member).await?;
     let own = list_pages(|above| state.tables.list_comments_of(member, above, IDS_PER_READ));
     let left = own.and_then(|ids| async move { Ok(state.tables.list_not_erased(member, &ids).await?) });

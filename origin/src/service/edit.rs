@@ -1,7 +1,7 @@
 //! Changes to a comment after it was written: an edit, a deletion.
 
 use gailou_shared::content::check_length;
-use gailou_shared::id::{CommentId, MemberId};
+use gailou_shared::id::{CommentId, MemberId, MemberKind};
 use gailou_shared::limits;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Comment, CommentState};
@@ -16,7 +16,7 @@ use crate::service::filter::filter_and_render;
 use crate::service::refused::{RefusedTarget, RefusedWrite};
 use crate::service::subject::SubjectAudience;
 use crate::service::{
-    ServiceError, ServiceResult, account, audit_log, challenge, classify, comment_view, publish, refused, rules,
+    ServiceError, ServiceResult, account, audit_log, challenge, classify, comment_view, guest, publish, refused, rules,
     subject,
 };
 use crate::state::AppState;
@@ -25,7 +25,7 @@ use crate::state::AppState;
 /// waits for a moderator, and readers see the former text: the answer has the new one and the state `review`.
 ///
 /// # Errors
-/// [`ServiceError::ChallengeRequired`], `CommentNotFound`, `Forbidden`, `EditWindowOver`, `TooManyEdits`,
+/// [`ServiceError::ChallengeRequired`], `CommentNotFound`, `Forbidden`, `GuestsNotAllowed`, `EditWindowOver`, `TooManyEdits`,
 /// `WrongFields`, `ContentRejected`, or the journal's.
 pub async fn edit(
     app: &AppState,
@@ -37,6 +37,10 @@ pub async fn edit(
     // Before the place: an answer of Turnstile may take seconds to verify.
     challenge::check(app, member, source).await?;
     let member = &account::author(app, member).await;
+    rules::check_not_blocked(app, member, source.network)?;
+    if member.id.kind() == MemberKind::Guest {
+        guest::check_allowed(app)?;
+    }
     let place = app.writes.admit().await?;
     let before = read_any_row(app, id).await?;
     let is_author = before.author.id == member.id;
@@ -102,10 +106,11 @@ pub async fn delete(app: &AppState, member: &Member, id: CommentId) -> ServiceRe
             ServiceError::CommentNotFound
         });
     }
-    if before.state == CommentState::Deleted {
+    let is_author = before.author.id == member.id;
+    // The author's own deletion comes last: after it, a moderator's is undone no more.
+    if before.state == CommentState::Deleted && !is_author {
         return Ok(());
     }
-    let is_author = before.author.id == member.id;
     let audit = if is_author { None } else { Some(audit_log::entry(app, member, id.slot(), "delete", None)?) };
     append_change(app, id, CommentChange::State(CommentState::Deleted), audit).await?;
     Ok(())

@@ -32,7 +32,7 @@ pub async fn create(app: &AppState, network: Option<IpAddr>, name: Option<String
     app.rate_limits.count_guest(network).await?;
     rules::check_network(app, network)?;
     if let Some(name) = &name {
-        check_name(app, name).await?;
+        check_name(app, name, None).await?;
     }
     sign(app, MemberId::guest(rand::random()), name.unwrap_or_default())
 }
@@ -52,13 +52,13 @@ pub async fn rename(
     }
     app.rate_limits.count_guest(network).await?;
     rules::check_network(app, network)?;
-    check_name(app, &name).await?;
+    check_name(app, &name, None).await?;
     sign(app, guest.id, name)
 }
 
 /// Refuses a name that cannot be seen, that the word filter finds anything in (a name cannot be masked or wait
-/// for a moderator), that is blocked, or that passes for a member's or a reserved one.
-pub(super) async fn check_name(app: &AppState, name: &str) -> ServiceResult<()> {
+/// for a moderator), that is blocked, or that passes for a reserved one or a member's, other than that of `own`.
+pub(super) async fn check_name(app: &AppState, name: &str, own: Option<MemberId>) -> ServiceResult<()> {
     visible_text::check_name(name).map_err(|problem| ServiceError::NameRejected(problem.detail()))?;
     if app.dictionary().check(name) != FilterVerdict::Pass {
         return Err(ServiceError::NameRejected("contains words that are not allowed here; choose another"));
@@ -68,7 +68,7 @@ pub(super) async fn check_name(app: &AppState, name: &str) -> ServiceResult<()> 
         return Err(ServiceError::NameRejected("is not allowed here; choose another"));
     }
     let since = app.now().saturating_sub(NAME_TAKEN_MS);
-    if app.taken_names.is_reserved(digest) || app.tables.is_name_seen(digest, since).await? {
+    if app.taken_names.is_reserved(digest) || app.tables.is_name_seen(digest, own, since).await? {
         return Err(ServiceError::NameRejected("is taken, or looks like one that is; choose another"));
     }
     Ok(())

@@ -46,7 +46,7 @@ pub async fn list_latest(app: &AppState, kind: Option<&str>, limit: usize) -> Se
 /// [`crate::service::ServiceError::UnknownSubjectType`], or the store's.
 pub async fn list_latest_of(app: &AppState, key: &SubjectKey, limit: usize) -> ServiceResult<(Subject, Vec<Comment>)> {
     let row = read_row_for(app, key, SubjectAudience::EveryReader).await?;
-    let subject = subject_view(&row, threading_of(app, key.kind(), row.mode)?, &HashMap::new());
+    let subject = subject_view(app, &row, threading_of(app, key.kind(), row.mode)?, &HashMap::new());
     let mut latest = LatestComments { limit, ..LatestComments::default() };
     if row.state != SubjectState::Hidden {
         let ids = app.tables.list_latest_of(key, limit).await?;

@@ -91,7 +91,7 @@ async fn convert(store: &MediaStore, upload: Bytes) -> ServiceResult<Picture> {
     converted.unwrap_or(Err(PictureError::Damaged)).map_err(ServiceError::Picture)
 }
 
-/// The pictures of a new comment of this member.
+/// The pictures of a new comment of this member, who may have uploaded them as a guest.
 ///
 /// # Errors
 /// `WrongFields` where the member has not uploaded them, or the store's.
@@ -100,8 +100,9 @@ pub(super) async fn find(app: &AppState, member: &Member, ids: &[MediaId]) -> Se
         return Ok(Vec::new());
     }
     let mut rows = app.tables.read_media(ids).await?;
+    let is_own = |owner| owner == member.id || app.erased_members.heir_of(owner) == Some(member.id);
     let found = ids.iter().map(|id| {
-        let place = rows.iter().position(|row| row.media.id == *id && row.owner == member.id)?;
+        let place = rows.iter().position(|row| row.media.id == *id && is_own(row.owner))?;
         Some(rows.swap_remove(place).media)
     });
     found.collect::<Option<_>>().ok_or_else(not_yours)

@@ -179,8 +179,8 @@ async fn describe(app: &AppState, id: MemberId, account: Option<&Account>) -> Se
 /// Changes what is said of a member, with an entry in the audit log. In force here at once, elsewhere within seconds.
 ///
 /// # Errors
-/// [`ServiceError::Forbidden`] for a role that no admin changes; `WrongFields`; [`ServiceError::NotFound`] for an erased
-/// member; or the journal's.
+/// [`ServiceError::Forbidden`] for a role that no admin changes; `WrongFields`, also for a guest who has become a member;
+/// [`ServiceError::NotFound`] for an erased member; or the journal's.
 pub async fn change(
     app: &AppState,
     moderator: &Member,
@@ -189,6 +189,10 @@ pub async fn change(
 ) -> ServiceResult<ModeratedMember> {
     check_patch(app, moderator, id, &patch)?;
     check_not_erased(app, id)?;
+    check_not_merged(app, id)?;
+    // A clock that is a little ahead keeps out no token that is issued from now on.
+    let tokens_not_before = patch.tokens_not_before.map(|time| time.map(|time| time.min(app.now())));
+    let patch = StandingPatch { tokens_not_before, ..patch };
     {
         let _place = app.writes.admit().await?;
         let audit = audit_log::entry(app, moderator, member_slot(id), "member", None)?;
@@ -226,13 +230,22 @@ fn check_patch(app: &AppState, moderator: &Member, id: MemberId, patch: &Standin
 /// Erases a member as they could themselves, with an entry in the audit log. Doing so again changes nothing.
 ///
 /// # Errors
-/// The journal's.
+/// `WrongFields` for a guest who has become a member, or the journal's.
 pub async fn erase(app: &AppState, admin: &Member, id: MemberId) -> ServiceResult<()> {
     if app.erased_members.contains(id) {
         return Ok(());
     }
+    check_not_merged(app, id)?;
     let audit = audit_log::entry(app, admin, Slot::FIRST, "erase", None)?;
     member_data::erase(app, id, Some(audit)).await
+}
+
+/// Nothing that is said of a guest is in force once the guest is a member.
+fn check_not_merged(app: &AppState, id: MemberId) -> ServiceResult<()> {
+    match app.erased_members.heir_of(id) {
+        Some(heir) => Err(ServiceError::wrong_field("id", format!("is of a guest who has become member {heir}"))),
+        None => Ok(()),
+    }
 }
 
 fn check_not_erased(app: &AppState, id: MemberId) -> ServiceResult<()> {

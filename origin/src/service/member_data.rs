@@ -18,7 +18,7 @@ use crate::domain::member_standing::MemberStanding;
 use crate::domain::operation::{ErasureStep, Operation};
 use crate::domain::row::{CommentRow, EarlierText, OtherTexts};
 use crate::service::export::retry_delays;
-use crate::service::{ServiceError, ServiceResult, comment_view};
+use crate::service::{ServiceError, ServiceResult, account, comment_view};
 use crate::state::AppState;
 use crate::state::admission::NotAdmitted;
 
@@ -34,6 +34,9 @@ const REFUSED_PER_CHUNK: usize = 100;
 
 /// Notifications that are in memory at a time.
 const NOTIFICATIONS_PER_CHUNK: usize = 500;
+
+/// Watches that are in memory at a time: 300 kB at most.
+const WATCHES_PER_CHUNK: usize = 500;
 
 /// A comment of an export.
 #[derive(Debug, Serialize)]
@@ -82,6 +85,14 @@ struct ExportedNotification {
     read: bool,
 }
 
+/// A watched thread in an export, the latest first.
+#[derive(Serialize)]
+struct ExportedWatch {
+    subject: String,
+    /// Unix milliseconds.
+    created_at: u64,
+}
+
 /// Where an export goes on.
 #[derive(Clone, Copy)]
 enum ExportStep {
@@ -94,13 +105,21 @@ enum ExportStep {
     Reactions {
         above: Option<CommentId>,
     },
+    /// Those of the member, and then of each guest who the member was: `of` says whose.
     Reports {
+        of: usize,
         above: Option<CommentId>,
+        begins: bool,
     },
     Refused {
+        of: usize,
         above: Option<RefusedTextId>,
+        begins: bool,
     },
     Notifications {
+        below: Option<EventId>,
+    },
+    Watches {
         below: Option<EventId>,
     },
     End,
@@ -140,17 +159,17 @@ impl MemberExport {
         let (tables, id) = (&self.app.tables, self.member.id);
         Ok(Some(match step {
             ExportStep::Member => {
-                let Member { name, avatar, level, role, .. } = &self.member;
+                let Member { name, avatar, level, role, .. } = account::author(&self.app, &self.member).await;
                 let guest = id.kind() == MemberKind::Guest;
                 let standing = tables.read_standings(&[id]).await?.pop().map(|(_, standing)| standing);
                 let MemberStanding { rules, friends, .. } = standing.unwrap_or_default();
                 let contact = tables.read_contacts(&[id]).await?.remove(&id).unwrap_or_default();
-                let account = tables.read_account(id).await?;
+                let own = tables.read_account(id).await?;
                 let member = serde_json::json!({
                     "id": id, "name": name, "avatar": avatar, "level": level, "role": role, "guest": guest,
                     "muted_until": rules.muted_until, "friends": friends,
                     "email": contact.email.as_ref().map(EmailAddress::as_str), "notify": contact.notify(),
-                    "language": contact.language, "account_since": account.map(|account| account.created_at),
+                    "language": contact.language, "account_since": own.map(|account| account.created_at),
                 });
                 (format!("{{\"member\":{member},\"comments\":["), ExportStep::Comments { above: None, begins: true })
             }
@@ -168,7 +187,7 @@ impl MemberExport {
             ExportStep::Reactions { above } => {
                 let found = tables.list_reactions_of(id, above, REACTIONS_PER_CHUNK).await?;
                 match found.last() {
-                    None => ("],\"reports\":[".into(), ExportStep::Reports { above: None }),
+                    None => ("],\"reports\":[".into(), ExportStep::Reports { of: 0, above: None, begins: true }),
                     Some((last, _)) => {
                         let next = ExportStep::Reactions { above: Some(*last) };
                         let reactions = found.iter();
@@ -180,36 +199,44 @@ impl MemberExport {
                     }
                 }
             }
-            ExportStep::Reports { above } => {
-                let found = tables.list_reports_of(id, above, REPORTS_PER_CHUNK).await?;
+            ExportStep::Reports { of, above, begins } => {
+                let Some(person) = self.person(of).await? else {
+                    let next = ExportStep::Refused { of: 0, above: None, begins: true };
+                    return Ok(Some(("],\"rejected\":[".into(), next)));
+                };
+                let found = tables.list_reports_of(person, above, REPORTS_PER_CHUNK).await?;
                 match found.last() {
-                    None => ("],\"rejected\":[".into(), ExportStep::Refused { above: None }),
+                    None => (String::new(), ExportStep::Reports { of: of + 1, above: None, begins }),
                     Some((last, _)) => {
-                        let next = ExportStep::Reports { above: Some(*last) };
+                        let next = ExportStep::Reports { of, above: Some(*last), begins: false };
                         let reports = found.into_iter().map(|(comment_id, report)| ExportedReport {
                             comment_id,
                             reason: report.reason,
                             note: report.note,
                             at: report.at,
                         });
-                        (items(&reports.collect::<Vec<_>>(), above.is_none())?, next)
+                        (items(&reports.collect::<Vec<_>>(), begins)?, next)
                     }
                 }
             }
-            ExportStep::Refused { above } => {
-                let found = tables.list_refused_of(id, above, REFUSED_PER_CHUNK).await?;
+            ExportStep::Refused { of, above, begins } => {
+                let Some(person) = self.person(of).await? else {
+                    let next = ExportStep::Notifications { below: None };
+                    return Ok(Some(("],\"notifications\":[".into(), next)));
+                };
+                let found = tables.list_refused_of(person, above, REFUSED_PER_CHUNK).await?;
                 match found.last() {
-                    None => ("],\"notifications\":[".into(), ExportStep::Notifications { below: None }),
+                    None => (String::new(), ExportStep::Refused { of: of + 1, above: None, begins }),
                     Some(last) => {
-                        let next = ExportStep::Refused { above: Some(last.id) };
-                        (items(&found, above.is_none())?, next)
+                        let next = ExportStep::Refused { of, above: Some(last.id), begins: false };
+                        (items(&found, begins)?, next)
                     }
                 }
             }
             ExportStep::Notifications { below } => {
                 let found = tables.list_notifications(id, below, NOTIFICATIONS_PER_CHUNK).await?;
                 match found.last() {
-                    None => ("]}".into(), ExportStep::End),
+                    None => ("],\"watches\":[".into(), ExportStep::Watches { below: None }),
                     Some(last) => {
                         let next = ExportStep::Notifications { below: Some(last.id) };
                         let notifications = found.iter().map(|row| ExportedNotification {
@@ -224,8 +251,28 @@ impl MemberExport {
                     }
                 }
             }
+            ExportStep::Watches { below } => {
+                let found = tables.list_watches(id, below, WATCHES_PER_CHUNK).await?;
+                match found.last() {
+                    None => ("]}".into(), ExportStep::End),
+                    Some(last) => {
+                        let next = ExportStep::Watches { below: Some(last.id) };
+                        let watches = found.iter().map(|watch| ExportedWatch {
+                            subject: watch.subject.to_string(),
+                            created_at: watch.created_at,
+                        });
+                        (items(&watches.collect::<Vec<_>>(), below.is_none())?, next)
+                    }
+                }
+            }
             ExportStep::End => return Ok(None),
         }))
+    }
+
+    /// The member, and the guests who have become the member, by a number from 0 on.
+    async fn person(&self, number: usize) -> ServiceResult<Option<MemberId>> {
+        let Some(guest) = number.checked_sub(1) else { return Ok(Some(self.member.id)) };
+        Ok(self.app.tables.list_merged_guests(self.member.id).await?.get(guest).copied())
     }
 
     /// A history may name a comment before it has a row, and one that is another member's by now.

@@ -21,7 +21,7 @@ use crate::service::bulk_changes::{
 };
 use crate::service::publish::author_of;
 use crate::service::standing::check_not_muted;
-use crate::service::{ServiceError, ServiceResult, account, profile};
+use crate::service::{ServiceError, ServiceResult, account, guest, profile, watch};
 use crate::state::AppState;
 
 /// How long a request moves what the guest has left. Shorter than the deadline of a request.
@@ -39,9 +39,9 @@ pub async fn merge(app: &AppState, member: &Member, guest_token: &str) -> Servic
     if member.id.kind() == MemberKind::Guest {
         return Err(ServiceError::Forbidden("a guest is merged into a member; sign in first"));
     }
-    let guest = verify(app, member, guest_token)?;
+    let Member { id: guest, name: guest_name, .. } = verify(app, member, guest_token)?;
     if app.erased_members.heir_of(guest).is_none() {
-        let author = author_of(&account::author(app, member).await);
+        let author = author_of(&heir(app, member, guest_name).await?);
         let _place = app.writes.admit().await?;
         let step = MergeStep::Begin(Box::new(author));
         if let OperationOutcome::Conflict = app.journal.append(Operation::Merge { guest, step }).await? {
@@ -58,8 +58,24 @@ pub async fn merge(app: &AppState, member: &Member, guest_token: &str) -> Servic
     profile::read(app, member).await
 }
 
+/// The member as the author of what the guest wrote. Who has chosen no name yet has the guest's, and so has their account,
+/// unless a new comment may not have it.
+async fn heir(app: &AppState, member: &Member, guest_name: String) -> ServiceResult<Member> {
+    let author = account::author(app, member).await;
+    if !author.name.is_empty() || guest_name.is_empty() {
+        return Ok(author);
+    }
+    match guest::check_name(app, &guest_name, Some(member.id)).await {
+        Ok(()) => app.tables.name_account(member.id, &guest_name).await?,
+        Err(ServiceError::NameRejected(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let author = account::author(app, member).await;
+    Ok(if author.name.is_empty() { Member { name: guest_name, ..author } } else { author })
+}
+
 /// The guest of a token, who is none other than this member.
-fn verify(app: &AppState, member: &Member, token: &str) -> ServiceResult<MemberId> {
+fn verify(app: &AppState, member: &Member, token: &str) -> ServiceResult<Member> {
     let wrong = |detail: String| ServiceError::wrong_field(TOKEN_FIELD, detail);
     let verified = app.member_keys.verify_token(token, &app.config.auth.audience, app.now() / 1_000);
     let verified = verified.map_err(|error| wrong(format!("must be a guest's token: {error}")))?;
@@ -71,7 +87,7 @@ fn verify(app: &AppState, member: &Member, token: &str) -> ServiceResult<MemberI
         return Err(wrong("is of a guest who is erased".into()));
     }
     match app.erased_members.heir_of(guest) {
-        Some(heir) if heir == member.id => return Ok(guest),
+        Some(heir) if heir == member.id => return Ok(verified.member),
         Some(_) => return Err(is_another()),
         None => {}
     }
@@ -79,7 +95,7 @@ fn verify(app: &AppState, member: &Member, token: &str) -> ServiceResult<MemberI
     let verified = app.accept_token(verified).ok_or_else(revoked)?;
     // A merge is no way around it.
     check_not_muted(app, &verified)?;
-    Ok(guest)
+    Ok(verified)
 }
 
 fn is_another() -> ServiceError {
@@ -111,6 +127,7 @@ pub async fn move_all(app: &AppState, guest: MemberId) -> Result<usize, JournalE
     change_naming(app, guest, mentioning, &rename).await?;
     // An answer may have been written while its comment was the guest's still: those to all of the member's are read.
     change_answers(app, heir.id, guest, &rename).await?;
+    watch::move_watches(app, guest, heir.id).await?;
     app.tables.delete_notifications_of(guest).await?;
     app.journal.append(Operation::Merge { guest, step: MergeStep::History }).await?;
     Ok(moved)

@@ -53,6 +53,7 @@ pub mod subject;
 pub mod subject_directory;
 pub mod subject_events;
 pub mod thread;
+pub mod watch;
 pub mod webhook_message;
 pub mod webhooks;
 

@@ -1,5 +1,7 @@
 //! What moderators and owners of subjects decide: pins, decisions about a comment, a subject's state.
 
+use std::collections::HashMap;
+
 use futures_util::{StreamExt as _, stream};
 use gailou_shared::id::{AuditId, CommentId, SubjectKey};
 use gailou_shared::limits;
@@ -9,15 +11,15 @@ use serde_json::{Value, json};
 
 use crate::domain::audit::AuditEntry;
 use crate::domain::operation::{CommentChange, Operation, PinnedBy, SubjectPatch};
-use crate::domain::review::Decision;
+use crate::domain::review::{Decision, ModeratorAction, SeenComment};
 use crate::domain::row::SubjectRow;
 use crate::service::edit::{append_change, read_any_row};
 use crate::service::subject::SubjectAudience;
 use crate::service::{ServiceError, ServiceResult, audit_log, comment_view, subject};
 use crate::state::AppState;
 
-/// Decisions of one request that are carried out at the same time.
-const CONCURRENT_DECISIONS: usize = 8;
+/// Actions of one request that are carried out at the same time.
+const CONCURRENT_ACTIONS: usize = 8;
 
 /// Pins a comment to the top of its subject.
 ///
@@ -25,7 +27,7 @@ const CONCURRENT_DECISIONS: usize = 8;
 /// [`ServiceError::CommentNotFound`], `Forbidden`, `WrongFields` when too many comments are pinned, or
 /// the journal's.
 pub async fn pin(app: &AppState, member: &Member, id: CommentId) -> ServiceResult<Comment> {
-    change_pin(app, member, id, true).await
+    change_pin(app, member, id, true, None).await
 }
 
 /// Removes a pin.
@@ -33,13 +35,20 @@ pub async fn pin(app: &AppState, member: &Member, id: CommentId) -> ServiceResul
 /// # Errors
 /// [`ServiceError::CommentNotFound`], `Forbidden`, or the journal's.
 pub async fn unpin(app: &AppState, member: &Member, id: CommentId) -> ServiceResult<Comment> {
-    change_pin(app, member, id, false).await
+    change_pin(app, member, id, false, None).await
 }
 
-async fn change_pin(app: &AppState, member: &Member, id: CommentId, pinned: bool) -> ServiceResult<Comment> {
+async fn change_pin(
+    app: &AppState,
+    member: &Member,
+    id: CommentId,
+    pinned: bool,
+    reason: Option<String>,
+) -> ServiceResult<Comment> {
     let _place = app.writes.admit().await?;
     let before = read_any_row(app, id).await?;
-    if !before.is_visible() {
+    // A pin of what is hidden is taken by moderators.
+    if !before.is_visible() && (pinned || member.role < Role::Moderator) {
         return Err(ServiceError::CommentNotFound);
     }
     subject::check_seen(app, &before.subject, SubjectAudience::of(member)).await?;
@@ -55,14 +64,13 @@ async fn change_pin(app: &AppState, member: &Member, id: CommentId, pinned: bool
         let detail = format!("{} comments are pinned here already; unpin one first", limits::MAX_PINS);
         return Err(ServiceError::wrong_field("id", detail));
     }
-    let audit = match by {
-        PinnedBy::Owner => None,
-        PinnedBy::Moderator => {
-            Some(audit_log::entry(app, member, id.slot(), if pinned { "pin" } else { "unpin" }, None)?)
-        }
-    };
+    let verb = if pinned { "pin" } else { "unpin" };
+    let is_audited = member.role >= Role::Moderator;
+    let audit = is_audited.then(|| audit_log::entry(app, member, id.slot(), verb, reason)).transpose()?;
+    let audit_id = audit.as_ref().map(|entry| entry.id);
     let after = append_change(app, id, CommentChange::Pin(pinned.then_some(by)), audit).await?;
-    Ok(comment_view::for_every_reader(&after, subject::threading_around(app, &after)?))
+    let comment = comment_view::for_every_reader(&after, subject::threading_around(app, &after)?);
+    Ok(Comment { audit_id, ..comment })
 }
 
 impl Decision {
@@ -79,35 +87,50 @@ impl Decision {
     }
 }
 
-/// Carries out a moderator's decision about a comment, with an entry in the audit log.
+/// Does what a moderator asks for with a comment, with an entry in the audit log.
 ///
 /// # Errors
 /// [`ServiceError::CommentNotFound`]; [`ServiceError::VersionConflict`] where a comment that is hidden or deleted is
-/// approved; or the journal's.
-pub async fn decide(
+/// approved, one that is deleted is rejected, hidden or featured, or one is not any more as it was `seen`; `WrongFields`
+/// where too many comments are pinned; or the journal's.
+pub async fn act(
     app: &AppState,
     moderator: &Member,
     id: CommentId,
-    decision: Decision,
+    action: ModeratorAction,
     reason: Option<String>,
+    seen: Option<SeenComment>,
 ) -> ServiceResult<Comment> {
-    let _place = app.writes.admit().await?;
-    change_audited(app, moderator, id, decision.change(), decision.into_str(), reason).await
+    match action {
+        ModeratorAction::Pin => change_pin(app, moderator, id, true, reason).await,
+        ModeratorAction::Unpin => change_pin(app, moderator, id, false, reason).await,
+        ModeratorAction::Decide(decision) => {
+            let _place = app.writes.admit().await?;
+            let change = match seen {
+                Some(seen) => CommentChange::IfSeen { seen, change: Box::new(decision.change()) },
+                None => decision.change(),
+            };
+            change_audited(app, moderator, id, change, decision.into_str(), reason).await
+        }
+    }
 }
 
-/// Carries out the same decision about several comments; what became of each, in their order.
-pub async fn decide_all(
+/// Does the same with several comments; what became of each, in their order.
+pub async fn act_on_all(
     app: &AppState,
     moderator: &Member,
     ids: Vec<CommentId>,
-    decision: Decision,
+    action: ModeratorAction,
     reason: Option<String>,
+    seen: &HashMap<CommentId, SeenComment>,
 ) -> Vec<(CommentId, ServiceResult<Comment>)> {
-    let decided = ids.into_iter().map(|id| {
+    // Each pin sees those before it, because a subject has only so many.
+    let at_once = if action == ModeratorAction::Pin { 1 } else { CONCURRENT_ACTIONS };
+    let done = ids.into_iter().map(|id| {
         let reason = reason.clone();
-        async move { (id, decide(app, moderator, id, decision, reason).await) }
+        async move { (id, act(app, moderator, id, action, reason, seen.get(&id).copied()).await) }
     });
-    stream::iter(decided).buffered(CONCURRENT_DECISIONS).collect().await
+    stream::iter(done).buffered(at_once).collect().await
 }
 
 /// Undoes what an entry of the audit log is about.

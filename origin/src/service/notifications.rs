@@ -1,9 +1,9 @@
 //! What a member is notified of: answers, mentions and decisions, with the comments as the member may see them today.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use gailou_shared::cursor::{Cursor, CursorList, WalkPosition};
-use gailou_shared::id::{CommentId, EventId, MemberId};
+use gailou_shared::id::{CommentId, EventId, MemberId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::rank::Sort;
 use gailou_shared::token::{Member, Role};
@@ -15,8 +15,8 @@ use crate::domain::member_contact::ContactPatch;
 use crate::domain::notification::{NotificationReason, StoredNotification};
 use crate::domain::row::CommentRow;
 use crate::service::answer_rows::AnswerRows;
-use crate::service::subject::hidden_among;
-use crate::service::{ServiceError, ServiceResult, comment_view};
+use crate::service::subject::{SubjectAudience, hidden_among};
+use crate::service::{ServiceError, ServiceResult, comment_view, watch};
 use crate::state::AppState;
 
 /// The comments of a page, in bytes of JSON; what is beside each of a hundred takes 200.
@@ -92,7 +92,13 @@ async fn view(
         Role::Member => hidden_among(app, rows.values().map(|row| &row.subject)).await?,
         Role::Moderator | Role::Admin => Default::default(),
     };
+    let watched = stored.iter().filter(|row| row.reason == NotificationReason::Watched);
+    let watched: BTreeSet<&SubjectKey> = watched.filter_map(|row| Some(&rows.get(&row.comment)?.subject)).collect();
+    let watched: Vec<SubjectKey> = watched.into_iter().cloned().collect();
+    let watched = watch::read_shown(app, &watched, SubjectAudience::of(reader)).await?;
     let of = |row: &StoredNotification| {
+        let title = rows.get(&row.comment).filter(|_| row.reason == NotificationReason::Watched);
+        let title = title.and_then(|comment| watched.get(&comment.subject)?.title.clone());
         let seen = rows.get(&row.comment).filter(|comment| !hidden.contains(&comment.subject));
         let comment = seen.and_then(|comment| notified_comment(app, reader.id, row.reason, comment));
         let kind = row.reason.kind();
@@ -102,6 +108,7 @@ async fn view(
             id: row.id,
             kind,
             action: row.reason.action().map(str::to_owned),
+            title,
             actor: author.map(|author| MemberRef { id: author.id, name: author.name.clone() }),
             comment,
             created_at: row.at,

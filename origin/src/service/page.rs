@@ -79,7 +79,7 @@ async fn roots_page(
     let threading = subject::threading_of(app, key.kind(), subject.mode)?;
     if subject.state == SubjectState::Hidden && audience == SubjectAudience::EveryReader {
         let page = PageInfo { next: None, has_more: false, sort: query.sort, epoch: subject.version.to_string() };
-        let subject = Some(subject::subject_view(&subject, threading, &HashMap::new()));
+        let subject = Some(subject::subject_view(app, &subject, threading, &HashMap::new()));
         return Ok(CommentPage { data: vec![], page, subject, floors: None });
     }
     let list = CommentList::Roots(key.clone());
@@ -92,7 +92,7 @@ async fn roots_page(
         AnswerRows::read(app, &subject.pinned, &groups, max_comment_bytes(threading)).await?;
     let data =
         listed(&ids[..shown], &rows).map(|row| with_replies(row, top.get(&row.id()), &rows, threading)).collect();
-    let subject = subject::subject_view(&subject, threading, &rows);
+    let subject = subject::subject_view(app, &subject, threading, &rows);
     let (quoting, shown) = Quoting::of(app, threading, &subject, data, &ids[..shown]).await?;
     let page = walked.finish(app, &list, shown).await?;
     Ok(CommentPage { data: quoting.comments, page, subject: Some(subject), floors: quoting.floors })
@@ -124,7 +124,7 @@ async fn replies_page(
     let AnswerRows { rows, shown } =
         AnswerRows::read(app, &subject.pinned, &groups, max_comment_bytes(threading)).await?;
     let data = listed(&ids[..shown], &rows).map(|row| comment_view::for_every_reader(row, threading)).collect();
-    let subject = subject::subject_view(&subject, threading, &rows);
+    let subject = subject::subject_view(app, &subject, threading, &rows);
     let (quoting, shown) = Quoting::of(app, threading, &subject, data, &ids[..shown]).await?;
     let page = walked.finish(app, &list, shown).await?;
     Ok(CommentPage { data: quoting.comments, page, subject: Some(subject), floors: quoting.floors })

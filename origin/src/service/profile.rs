@@ -45,7 +45,7 @@ pub async fn change(app: &AppState, member: &Member, patch: ProfilePatch) -> Ser
     if name.is_some() || avatar.is_some() {
         let account = app.tables.read_account(member.id).await?.ok_or(ServiceError::SignInAgain)?;
         if let Some(name) = name.as_ref().filter(|name| **name != account.name) {
-            guest::check_name(app, name).await?;
+            guest::check_name(app, name, Some(member.id)).await?;
         }
         let avatar = avatar.as_ref().map(Option::as_deref);
         app.tables.change_account(member.id, name.as_deref(), avatar).await?;

@@ -146,6 +146,8 @@ async fn accept_post(app: &AppState, moderator: &Member, text: RefusedText) -> S
     let RefusedText { content, parent_id, mentions, visibility, author, .. } = text;
     let new = NewComment { content, parent_id, mentions, visibility, media: vec![] };
     let checked = publish::with_parent(app, &key, threading, new, held).await?;
+    // A guest may have become a member meanwhile.
+    let author = app.tables.read_heir(author.id).await?.unwrap_or(author);
     let row = publish::build_row(app, author, key, checked, Some(&idempotency)).await?;
     let id = row.path.id();
     let published = match app.journal.append(Operation::Publish(Box::new(row))).await? {
@@ -160,6 +162,9 @@ async fn accept_edit(app: &AppState, moderator: &Member, id: CommentId, text: Re
     let row = read_any_row(app, id).await?;
     if row.state != CommentState::Published {
         return Err(ServiceError::VersionConflict("the comment of this edit is no longer published"));
+    }
+    if subject::read_state(app, &row.subject).await?.0 == SubjectState::Hidden {
+        return Err(ServiceError::SubjectClosed);
     }
     let waiting = app.tables.read_reviews(&[row.id()]).await?.remove(&row.id()).and_then(|review| review.item.edit);
     let last_edit = row.edited_at.max(waiting.map(|edit| edit.at));

@@ -11,7 +11,7 @@ use gailou_shared::token::Member;
 use gailou_shared::wire::{LeasedComments, ListPageInfo, MemberRef, QueueEntry, QueuePage, Report, ReviewKind};
 
 use crate::domain::operation::{Operation, OperationOutcome};
-use crate::domain::review::{QueuePosition, QueuedReview};
+use crate::domain::review::{QueuePosition, QueuedReview, SeenComment};
 use crate::domain::row::CommentRow;
 use crate::service::edit::read_any_row;
 use crate::service::subject::threading_around;
@@ -121,6 +121,7 @@ fn queue_entry(
         published,
         why: review.item.reasons.clone(),
         context: context.map(|row| comment_view::for_every_reader(row, threading)).collect(),
+        version: SeenComment::of(row.state, row.edited_at, Some(&review.item)).to_string(),
         waiting_since: review.item.since,
         leased_by: lease.map(|(holder, _)| app.erased_members.without_name(holder.clone())),
     })

@@ -1,6 +1,6 @@
 //! Search: comments of a thread for its readers, and all comments for moderators, newest first.
 //!
-//! The index offers candidates. What is shown is decided by the rows: a comment that is gone, or changed since, is not
+//! The index offers candidates, or the reports where those are asked for. What is shown is decided by the rows: a comment that is gone, or changed since, is not
 //! in the answer, however far the index is behind.
 
 use std::collections::HashMap;
@@ -43,6 +43,8 @@ pub struct CommentSearch {
     pub from: Option<u64>,
     /// Written before this time.
     pub to: Option<u64>,
+    /// Those alone that readers have reported, among the newest of `member`.
+    pub reported: bool,
 }
 
 /// A page of the visible comments of a subject that contain the query.
@@ -84,6 +86,7 @@ pub async fn search_all(
         search.state.map(state_name),
         from.as_deref(),
         to.as_deref(),
+        search.reported.then_some("reported"),
     ];
     let list = CursorList::moderation("comments", &filters);
     walk(app, search, false, list, limit, cursor).await
@@ -97,7 +100,6 @@ async fn walk(
     limit: usize,
     cursor: Option<Cursor>,
 ) -> ServiceResult<CommentPage> {
-    let index = app.search.as_ref().ok_or(SearchError::NotConfigured)?;
     let mut below = match cursor {
         None => None,
         Some(Cursor { list: of, at: WalkPosition::After(id), .. }) if of == list => {
@@ -108,8 +110,7 @@ async fn walk(
     let mut page = FoundPage { search, visible_only, limit, data: Vec::new(), used_bytes: 0 };
     let mut has_more = true;
     for _ in 0..MAX_LOOKUPS {
-        let filter = index_filter(search, visible_only, below);
-        let offered = index.search(&filter, limit + 1).await?;
+        let offered = offer(app, search, visible_only, below, limit + 1).await?;
         let rows = app.store.read_comments(&offered).await?;
         let taken = page.take(app, &offered, &rows);
         below = taken.checked_sub(1).and_then(|last| offered.get(last)).copied().or(below);
@@ -124,6 +125,24 @@ async fn walk(
     });
     let info = PageInfo { next, has_more, sort: Sort::New, epoch: epoch.to_string() };
     Ok(CommentPage { data: page.data, page: info, subject: None, floors: None })
+}
+
+/// Comments that may be what is looked for, newest first: at most `count` below an id.
+async fn offer(
+    app: &AppState,
+    search: &CommentSearch,
+    visible_only: bool,
+    below: Option<CommentId>,
+    count: usize,
+) -> ServiceResult<Vec<CommentId>> {
+    if let (true, Some(member)) = (search.reported, search.member) {
+        let mut reported = app.tables.list_reported_of(member).await?;
+        reported.retain(|id| below.is_none_or(|below| *id < below));
+        reported.truncate(count);
+        return Ok(reported);
+    }
+    let index = app.search.as_ref().ok_or(SearchError::NotConfigured)?;
+    Ok(index.search(&index_filter(search, visible_only, below), count).await?)
 }
 
 fn index_filter(search: &CommentSearch, visible_only: bool, below: Option<CommentId>) -> SearchFilter {
@@ -169,7 +188,7 @@ impl FoundPage<'_> {
 
     /// Whether the row is what is looked for.
     fn is_shown(&self, row: &CommentRow) -> bool {
-        let CommentSearch { query, subject, member, state, from, to } = self.search;
+        let CommentSearch { query, subject, member, state, from, to, reported: _ } = self.search;
         (!self.visible_only || row.is_visible())
             && subject.as_ref().is_none_or(|subject| *subject == row.subject)
             && member.is_none_or(|member| member == row.author.id)

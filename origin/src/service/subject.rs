@@ -35,7 +35,7 @@ pub async fn read_subject(app: &AppState, key: &SubjectKey, audience: SubjectAud
     let row = read_row_for(app, key, audience).await?;
     let threading = threading_of(app, key.kind(), row.mode)?;
     let comments = app.store.read_comments(&row.pinned).await?;
-    Ok(subject_view(&row, threading, &comments))
+    Ok(subject_view(app, &row, threading, &comments))
 }
 
 /// Counts the visible roots and comments of these subjects.
@@ -166,6 +166,7 @@ fn as_seen_by(row: SubjectRow, audience: SubjectAudience) -> SubjectRow {
 
 /// A subject as readers see it; `comments` holds the rows of its pinned comments.
 pub(super) fn subject_view(
+    app: &AppState,
     row: &SubjectRow,
     threading: Threading,
     comments: &HashMap<CommentId, CommentRow>,
@@ -185,5 +186,6 @@ pub(super) fn subject_view(
         roots: row.roots,
         comments: row.comments,
         pinned,
+        earlier_texts: app.settings().values.rules.show_earlier_texts,
     }
 }

@@ -7,10 +7,11 @@ use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 use gailou_shared::path::{Path, Threading};
 use gailou_shared::rank::Sort;
-use gailou_shared::wire::{Comment, CommentContext, CommentTree, TreeMore};
+use gailou_shared::wire::{Comment, CommentContext, CommentState, CommentTree, FormerText, TreeMore};
 
-use crate::domain::row::CommentRow;
+use crate::domain::row::{CommentRow, EarlierText};
 use crate::service::answer_rows::{fitting, json_bytes};
+use crate::service::filter::filter_and_render;
 use crate::service::page::PageQuery;
 use crate::service::subject::{SubjectAudience, check_seen, threading_around};
 use crate::service::{ServiceError, ServiceResult, comment_view, page};
@@ -45,6 +46,33 @@ pub async fn read_readable_row(app: &AppState, id: CommentId, audience: SubjectA
 /// [`ServiceError::UnknownSubjectType`] when its type is not configured any more.
 pub fn show_comment(app: &AppState, row: &CommentRow) -> ServiceResult<Comment> {
     Ok(comment_view::for_every_reader(row, threading_around(app, row)?))
+}
+
+/// The earlier texts of a comment that every reader saw, the first one first. One that the dictionary would not let
+/// through today is left out.
+///
+/// # Errors
+/// [`ServiceError::NotFound`] where the installation does not show them, `CommentNotFound`, or the store's.
+pub async fn list_shown_texts(app: &AppState, id: CommentId) -> ServiceResult<Vec<FormerText>> {
+    if !app.settings().values.rules.show_earlier_texts {
+        return Err(ServiceError::NotFound("earlier texts are not shown here"));
+    }
+    let row = read_readable_row(app, id, SubjectAudience::EveryReader).await?;
+    if !row.is_visible() {
+        return Err(ServiceError::CommentNotFound);
+    }
+    let earlier = app.tables.read_other_texts(id).await?.earlier;
+    let dictionary = app.dictionary();
+    let mut shown = Vec::with_capacity(earlier.len());
+    for EarlierText { content, replaced_at, .. } in earlier.into_iter().filter(|text| text.was_shown) {
+        match filter_and_render(&dictionary, content).await {
+            Ok(text) if text.state == CommentState::Published => {
+                shown.push(FormerText { content: text.content, replaced_at });
+            }
+            _ => {}
+        }
+    }
+    Ok(shown)
 }
 
 /// The chain from the root to the comment.

@@ -88,7 +88,7 @@ pub const WEBHOOK_DROPPED_COUNT: &str = "gailou_webhook_dropped_total";
 /// Webhooks whose last try failed.
 pub const WEBHOOKS_FAILING: &str = "gailou_webhooks_failing";
 
-/// What a process of a cluster does. Embedded, one process does everything.
+/// What a process does. Embedded, one process serves and runs the jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessRole {
     /// Answers requests and runs the jobs.

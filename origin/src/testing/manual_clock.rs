@@ -20,6 +20,11 @@ impl ManualClock {
         self.0.fetch_add(by.as_millis() as u64, Ordering::SeqCst);
     }
 
+    /// Shows another time, which may be an earlier one.
+    pub(crate) fn set(&self, now_ms: u64) {
+        self.0.store(now_ms, Ordering::SeqCst);
+    }
+
     /// The clock as the product takes it.
     pub(crate) fn clock(&self) -> Clock {
         let now = self.0.clone();

@@ -1033,6 +1033,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/comments/{id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The earlier texts of a comment, as readers saw them.
+         * @description The first one first. 404 where `rules.show_earlier_texts` is off. Left out is what not every reader saw, and what the word
+         *     filter would not let through today.
+         */
+        get: operations["list_shown_texts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/comments/{id}/like": {
         parameters: {
             query?: never;
@@ -1398,6 +1419,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/watches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the reader watches.
+         * @description The latest first; at most 1,000.
+         */
+        get: operations["list_watches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/media": {
         parameters: {
             query?: never;
@@ -1569,6 +1610,29 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/subjects/{type}/{key}/watch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the reader watches a subject. */
+        get: operations["get_watch"];
+        /**
+         * Watch a subject.
+         * @description The reader is notified of its new comments: of the first one, and of the next one after they have read that. Doing it
+         *     again changes nothing.
+         */
+        put: operations["put_watch"];
+        post?: never;
+        /** Do not watch a subject any more. */
+        delete: operations["delete_watch"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1774,11 +1838,15 @@ export interface components {
         /** @description What a moderator decides about several comments. */
         BulkDecision: {
             /** @description What happens to each. */
-            action: components["schemas"]["Decision"];
+            action: components["schemas"]["ModeratorAction"];
             /** @description The comments. */
             ids: components["schemas"]["CommentId"][];
             /** @description The reason, for the audit log; no control characters. */
             reason?: string | null;
+            /** @description The versions that the moderator has seen, by the ids of the comments; of one without it nothing is compared. */
+            seen?: {
+                [key: string]: string;
+            } | null;
         };
         /** @description A challenge. The answer goes into the header `X-Gailou-Challenge` of the same request, sent again. */
         Challenge: components["schemas"]["AltchaChallenge"] | components["schemas"]["TurnstileChallenge"];
@@ -1905,9 +1973,14 @@ export interface components {
         /** @description What a moderator decides. */
         CommentDecision: {
             /** @description What happens to the comment. */
-            action: components["schemas"]["Decision"];
+            action: components["schemas"]["ModeratorAction"];
             /** @description The reason, for the audit log; no control characters. */
             reason?: string | null;
+            /**
+             * @description `version` of the entry of the queue that the moderator has seen: where the comment is another by now, nothing happens
+             *     (409).
+             */
+            seen?: string | null;
         };
         /** @description The new text of a comment. */
         CommentEdit: {
@@ -1958,8 +2031,6 @@ export interface components {
             comment: components["schemas"]["Comment"];
             more: components["schemas"]["TreeMore"] | null;
         };
-        /** @enum {string} */
-        Decision: "approve" | "reject" | "hide" | "restore" | "delete" | "feature" | "unfeature";
         /** @description What became of one of several decisions. */
         DecisionOutcome: {
             /** @description The row of the audit log, where it was carried out. */
@@ -2254,7 +2325,7 @@ export interface components {
             complete: boolean;
             /**
              * Format: int64
-             * @description Held for a moderator, or with an edit that is.
+             * @description Held for a moderator. One that readers see while an edit of it waits is published.
              */
             held: number;
             /**
@@ -2320,6 +2391,16 @@ export interface components {
             note: string | null;
             /** @description Why it was reported. */
             reason: components["schemas"]["ReportReason"];
+        };
+        /** @description A watched subject of an export. */
+        MemberWatch: {
+            /**
+             * Format: int64
+             * @description Since when they watch it, in Unix milliseconds.
+             */
+            created_at: number;
+            /** @description `type/key`. */
+            subject: string;
         };
         /**
          * @description How the threads of a subject are built and drawn: one level (`flat`), roots with one flat list each
@@ -2419,6 +2500,8 @@ export interface components {
             /** @description The place of the page in the list. */
             page: components["schemas"]["ListPageInfo"];
         };
+        /** @enum {string} */
+        ModeratorAction: "approve" | "reject" | "hide" | "restore" | "delete" | "feature" | "unfeature" | "pin" | "unpin";
         /** @description A network that is blocked. */
         NetworkBlock: {
             /**
@@ -2473,12 +2556,14 @@ export interface components {
             kind: components["schemas"]["NotificationKind"];
             /** @description Whether they have read it. */
             read: boolean;
+            /** @description The title of the watched subject, where it has one and is not hidden; of `watched` alone. */
+            title: string | null;
         };
         /**
          * @description Why a member is notified of a comment.
          * @enum {string}
          */
-        NotificationKind: "reply" | "mention" | "decision";
+        NotificationKind: "reply" | "mention" | "watched" | "decision";
         /** @description A page of what a member is notified of, newest first. */
         NotificationPage: {
             /** @description What they are notified of. */
@@ -2666,6 +2751,8 @@ export interface components {
             leased_by: components["schemas"]["MemberRef"] | null;
             /** @description The text that readers see while the edit waits; `null` where no edit waits. */
             published: string | null;
+            /** @description What is shown of it; opaque. A decision that sends it back as `seen` is refused where the comment is another by then. */
+            version: string;
             /**
              * Format: int64
              * @description Since when it is here, in Unix milliseconds.
@@ -2949,6 +3036,8 @@ export interface components {
              * @description Visible comments.
              */
             comments: number;
+            /** @description Whether readers may see the earlier texts of edited comments; left out where they may not. */
+            earlier_texts?: boolean;
             /** @description The host's key. */
             key: components["schemas"]["SubjectKeyText"];
             /** @description How its threads are built. */
@@ -3097,6 +3186,34 @@ export interface components {
         Visibility: "everyone" | "self";
         /** @description A subject's number in cache tags, and the version before which its comments are void. */
         VoidSubject: string[];
+        /** @description A page of what a member watches, the latest first. */
+        WatchPage: {
+            /** @description What they watch. */
+            data: components["schemas"]["WatchedThread"][];
+            /** @description Its place in the list. */
+            page: components["schemas"]["ListPageInfo"];
+        };
+        /** @description Whether a member watches a subject. */
+        WatchState: {
+            /** @description Whether they do. */
+            watching: boolean;
+        };
+        /** @description A subject that a member watches. */
+        WatchedThread: {
+            /**
+             * Format: int64
+             * @description Since when they watch it, in Unix milliseconds.
+             */
+            created_at: number;
+            /** @description The host's key of it. */
+            key: string;
+            /** @description Its title; `null` where it has none, or is hidden. */
+            title: string | null;
+            /** @description What kind of thing it is. */
+            type: string;
+            /** @description The address of its page; `null` where it has none, or is hidden. */
+            url: string | null;
+        };
         /** @description An address to which events are sent. */
         Webhook: {
             /**
@@ -3679,7 +3796,7 @@ export interface operations {
                 /** @description `1`: without the document around the comments. */
                 fragment?: "0" | "1";
                 /** @description The language of the page; by `Accept-Language` where it is left out. */
-                lang?: "en" | "zh";
+                lang?: "en" | "zh" | "zh-TW" | "ja" | "ko" | "de" | "fr" | "es" | "pt-BR" | "ru" | "ar" | "he";
                 /** @description The page of this comment: its building, and its replies. */
                 comment?: string;
                 /** @description The order of the list. A cursor has a sort of its own; another one beside it is `bad_cursor`. */
@@ -3823,6 +3940,8 @@ export interface operations {
                 from?: number;
                 /** @description Written before this time, in Unix milliseconds. */
                 to?: number;
+                /** @description Comments alone that readers have reported, among the newest 10,000 of `member`. */
+                reported?: "true";
                 /** @description Most comments in the answer. */
                 limit?: number;
                 /** @description `page.next` of the page before. */
@@ -5756,6 +5875,39 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_shown_texts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The comment.
+                 * @example 3159632956621393920
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The earlier texts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FormerTextPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     put_like: {
         parameters: {
             query?: never;
@@ -6469,6 +6621,8 @@ export interface operations {
                         rejected: components["schemas"]["RefusedText"][];
                         /** @description Their reports. */
                         reports: components["schemas"]["MemberReport"][];
+                        /** @description What they watch, the latest first. */
+                        watches: components["schemas"]["MemberWatch"][];
                     };
                 };
             };
@@ -6636,6 +6790,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Overlay"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_watches: {
+        parameters: {
+            query?: {
+                /** @description Most comments in the answer. */
+                limit?: number;
+                /** @description `page.next` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of subjects. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WatchPage"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -7094,6 +7280,120 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    get_watch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description What kind of thing is commented on.
+                 * @example video
+                 */
+                type: string;
+                /**
+                 * @description The host's key of it, percent-encoded.
+                 * @example 2
+                 */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether they do. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WatchState"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    put_watch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description What kind of thing is commented on.
+                 * @example video
+                 */
+                type: string;
+                /**
+                 * @description The host's key of it, percent-encoded.
+                 * @example 2
+                 */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The reader watches it. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_watch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description What kind of thing is commented on.
+                 * @example video
+                 */
+                type: string;
+                /**
+                 * @description The host's key of it, percent-encoded.
+                 * @example 2
+                 */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The reader does not watch it. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     show_unsubscribe: {
         parameters: {
             query: {
@@ -7160,7 +7460,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The language of the page; by `Accept-Language` where it is left out. */
-                lang?: "en" | "zh";
+                lang?: "en" | "zh" | "zh-TW" | "ja" | "ko" | "de" | "fr" | "es" | "pt-BR" | "ru" | "ar" | "he";
                 /** @description The comment that is answered. */
                 to?: string;
             };
@@ -7203,7 +7503,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The language of the page; by `Accept-Language` where it is left out. */
-                lang?: "en" | "zh";
+                lang?: "en" | "zh" | "zh-TW" | "ja" | "ko" | "de" | "fr" | "es" | "pt-BR" | "ru" | "ar" | "he";
             };
             header?: never;
             path: {

@@ -97,7 +97,7 @@ pub struct MemberAccount {
 pub struct MemberCounts {
     /// Published.
     pub published: u64,
-    /// Held for a moderator, or with an edit that is.
+    /// Held for a moderator. One that readers see while an edit of it waits is published.
     pub held: u64,
     /// Rejected.
     pub rejected: u64,

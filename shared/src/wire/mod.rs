@@ -12,6 +12,7 @@ pub mod openapi;
 mod problem;
 mod quoted_floor;
 mod sign_in;
+mod watches;
 mod webhooks;
 
 use alloc::collections::BTreeMap;
@@ -42,6 +43,7 @@ pub use quoted_floor::QuotedFloor;
 pub use sign_in::{
     AccessToken, OwnProfile, Passkey, PasskeyChallenge, PasskeyList, ProviderKind, SignInProvider, SignInProviders,
 };
+pub use watches::{WatchPage, WatchState, WatchedThread};
 pub use webhooks::{
     Webhook, WebhookDelivery, WebhookDeliveryPage, WebhookDeliveryStatus, WebhookEvent, WebhookList, WebhookMessage,
     WebhookMessageData, WebhookTemplate,
@@ -317,6 +319,9 @@ pub struct Subject {
     /// Pinned comments, in the order to show them. They keep their place in the lists as well.
     #[cfg_attr(feature = "openapi", schema(max_items = 10))]
     pub pinned: Vec<Comment>,
+    /// Whether readers may see the earlier texts of edited comments; left out where they may not.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub earlier_texts: bool,
 }
 
 /// The place of a page in its list.

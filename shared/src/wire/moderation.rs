@@ -65,6 +65,8 @@ pub struct QueueEntry {
     /// Up to two comments above it, the higher one first.
     #[cfg_attr(feature = "openapi", schema(max_items = 2))]
     pub context: Vec<Comment>,
+    /// What is shown of it; opaque. A decision that sends it back as `seen` is refused where the comment is another by then.
+    pub version: String,
     /// Since when it is here, in Unix milliseconds.
     pub waiting_since: u64,
     /// The moderator who has it; `null` when none has.

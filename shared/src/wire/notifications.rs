@@ -17,6 +17,8 @@ pub enum NotificationKind {
     Reply,
     /// It mentions them.
     Mention,
+    /// It is the first one they have not seen in a thread that they watch.
+    Watched,
     /// It is theirs, and a moderator decided about it.
     Decision,
 }
@@ -32,6 +34,9 @@ pub struct Notification {
     /// What was decided: `approve`, `reject`, `hide`, `delete` or `feature`; of a decision alone.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub action: Option<String>,
+    /// The title of the watched subject, where it has one and is not hidden; of `watched` alone.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub title: Option<String>,
     /// The comment as the member may see it today; `null` where they may not any more. Their own one is there in every
     /// state, a deleted one without its text.
     #[cfg_attr(feature = "openapi", schema(required))]

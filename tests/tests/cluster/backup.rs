@@ -15,32 +15,32 @@ use crate::background_load::BackgroundLoad;
 use crate::test_bed::{ClusterTestBed, clients, subjects_in};
 
 /// A slot of the first database, and one of the second.
-const SLOT_OF_EACH: [u16; 2] = [100, 900];
+pub(crate) const SLOT_OF_EACH: [u16; 2] = [100, 900];
 /// Less than any version in a database that was restored, and more than any other.
 const RAISED_VERSION: u64 = 1 << 40;
 /// How long a command may take on busy servers: it makes some hundred tables.
 const COMMAND_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(90);
 
-fn png() -> Vec<u8> {
+pub(crate) fn png() -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
     RgbImage::from_fn(40, 20, |x, y| Rgb([x as u8, y as u8, 90])).write_to(&mut bytes, ImageFormat::Png).unwrap();
     bytes.into_inner()
 }
 
 /// Runs a command of a cluster whose pictures are in this directory.
-async fn run(bed: &ClusterTestBed, media: &Path, arguments: &[&str]) -> CommandOutput {
+pub(crate) async fn run(bed: &ClusterTestBed, media: &Path, arguments: &[&str]) -> CommandOutput {
     let mut command = bed.command(arguments);
     command.env("GAILOU_MEDIA__URL", format!("file://{}", media.display()));
     run_command_within(command, COMMAND_TIMEOUT).await
 }
 
-async fn run_successfully(bed: &ClusterTestBed, media: &Path, arguments: &[&str]) -> String {
+pub(crate) async fn run_successfully(bed: &ClusterTestBed, media: &Path, arguments: &[&str]) -> String {
     let output = run(bed, media, arguments).await;
     assert_eq!(output.code, Some(0), "gailou {}: {}{}", arguments.join(" "), output.stdout, output.stderr);
     output.last_line().to_owned()
 }
 
-async fn start(bed: &ClusterTestBed, media: &Path, role: &str) -> GailouProcess {
+pub(crate) async fn start(bed: &ClusterTestBed, media: &Path, role: &str) -> GailouProcess {
     let mut command = bed.command(&[role, "--bind", "127.0.0.1:0"]);
     command.env("GAILOU_MEDIA__URL", format!("file://{}", media.display()));
     GailouProcess::spawn_logging(command, bed.log_file(role)).await

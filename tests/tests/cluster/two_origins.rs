@@ -132,3 +132,27 @@ async fn what_is_said_of_a_member_is_in_force_on_the_other_origin_within_5_s() {
     assert_eq!(queue().await, 403);
     assert!(said.elapsed() < Duration::from_secs(5), "{:?}", said.elapsed());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_and_settings_are_in_force_on_the_other_origin_within_5_s() {
+    if !available() {
+        return;
+    }
+    let (one, other) = start_two(SHORT_BATCH_MS).await;
+    let send = async |line: &str, body: Value| {
+        one.request(line).by(&admin()).json(&body).send().await.expect(200);
+        Instant::now()
+    };
+    let try_text = |text: &'static str| {
+        let other = &other;
+        move || async move { other.try_post(&bob(), TEST_SUBJECT, &json!({"content": text})).await.status }
+    };
+    assert_eq!(try_text("a thunderclap")().await, 201);
+    let word = json!({"term": "thunderclap", "category": "ad", "action": "block"});
+    let added = send("PATCH /v1/admin/words", json!({"add": [word]})).await;
+    assert_eq!(poll_until(try_text("a thunderclap"), |status| *status == 422).await, 422);
+    assert!(added.elapsed() < Duration::from_secs(5), "{:?}", added.elapsed());
+    let set = send("PATCH /v1/admin/settings", json!({"rules": {"max_links": 0}})).await;
+    assert_eq!(poll_until(try_text("https://example.com/"), |status| *status == 202).await, 202);
+    assert!(set.elapsed() < Duration::from_secs(5), "{:?}", set.elapsed());
+}

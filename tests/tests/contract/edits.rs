@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use gailou_tests::{TestOrigin, ann, comments_path, id, poll_until};
-use serde_json::Value;
+use gailou_shared::word_filter::TermAction;
+use gailou_tests::{TestOrigin, admin, ann, bob, comments_path, id, moderator, poll_until};
+use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn edit_beyond_the_bound_is_409() {
@@ -75,4 +76,78 @@ async fn earlier_texts_are_kept_for_the_configured_days() {
         let data = origin.request("GET /v1/me/export").by(&ann()).send().await.expect(200);
         assert_eq!(data["comments"][0]["history"].as_array().unwrap().len(), expected, "{data}");
     }
+}
+
+fn texts(page: &Value) -> Vec<&str> {
+    page["data"].as_array().unwrap().iter().map(|text| text["content"].as_str().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_see_earlier_texts_where_the_installation_shows_them() {
+    let origin = TestOrigin::start_with(|config| config.adjustable.rules.show_earlier_texts = true).await;
+    let comment = origin.post(&ann(), "article/1", "first").await;
+    origin.with_floor(&comment).await;
+    for text in ["second badword", "third"] {
+        origin.edit(&ann(), &comment, text).await.expect(200);
+    }
+    let path = format!("/v1/comments/{}/history", id(&comment));
+    let is_whole = |shown: &Value| texts(shown) == ["first", "second badword"];
+    poll_until(|| async { origin.get(&path).await.expect(200) }, is_whole).await;
+    assert_eq!(origin.get(&path).await.header("cache-control"), "private, no-store");
+    assert_eq!(origin.page(&comments_path("article/1")).await["subject"]["earlier_texts"], true);
+    // What the filter would not let through today is shown no more.
+    origin.load_terms(&[("badword", TermAction::Block)]).await;
+    assert_eq!(texts(&origin.get(&path).await.expect(200)), ["first"]);
+    origin.decide(&moderator(), &comment, "hide").await.expect(200);
+    assert_eq!(origin.get(&path).await.expect(404)["code"], "comment_not_found");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_readers_reported_is_no_earlier_text_of_its_comment() {
+    let origin = TestOrigin::start_with(|config| {
+        config.adjustable.rules.show_earlier_texts = true;
+        config.adjustable.rules.report_threshold = 1;
+    })
+    .await;
+    origin.load_terms(&[("holdme", TermAction::Review)]).await;
+    let comment = origin.post(&ann(), "article/1", "an insult").await;
+    origin.with_floor(&comment).await;
+    origin.edit(&ann(), &comment, "holdme, sorry").await.expect(202);
+    let report = format!("POST /v1/comments/{}/reports", id(&comment));
+    origin.request(&report).by(&bob()).json(&json!({"reason": "abuse"})).send().await.expect(202);
+    let approved = origin.decide(&moderator(), &comment, "approve").await.expect(200);
+    assert_eq!((&approved["state"], &approved["content"]), (&json!("published"), &json!("holdme, sorry")));
+    let kept = origin.request(&format!("GET /v1/admin/comments/{}/history", id(&comment)));
+    assert_eq!(texts(&kept.by(&moderator()).send().await.expect(200)), ["an insult"]);
+    origin.load_terms(&[]).await;
+    let path = format!("/v1/comments/{}/history", id(&comment));
+    let shown = poll_until(|| origin.get(&path), |shown| shown.status == 200).await;
+    assert_eq!(shown.json["data"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn earlier_texts_are_not_shown_by_default() {
+    let origin = TestOrigin::start().await;
+    let comment = origin.post(&ann(), "article/1", "first").await;
+    origin.with_floor(&comment).await;
+    origin.edit(&ann(), &comment, "second").await.expect(200);
+    let refused = origin.get(&format!("/v1/comments/{}/history", id(&comment))).await.expect(404);
+    assert_eq!(refused["detail"], "earlier texts are not shown here");
+    assert_eq!(origin.page(&comments_path("article/1")).await["subject"].get("earlier_texts"), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_post_any_more_edits_nothing() {
+    let origin = TestOrigin::start().await;
+    let guest = origin.register_guest("Spammy").await;
+    let comment = origin.post(&guest, "article/1", "harmless").await;
+    origin.wait_until_persisted().await;
+    for rules in [json!({"blocked": {"names": ["spammy"]}}), json!({"blocked": {"names": []}, "guests": "off"})] {
+        let change = origin.request("PATCH /v1/admin/settings").by(&admin()).json(&json!({"rules": rules}));
+        change.send().await.expect(200);
+        assert_eq!(origin.edit(&guest, &comment, "an advertisement").await.status, 403, "{rules}");
+    }
+    let change = origin.request("PATCH /v1/admin/settings").by(&admin()).json(&json!({"rules": {"guests": "allowed"}}));
+    change.send().await.expect(200);
+    origin.edit(&guest, &comment, "harmless still").await.expect(200);
 }

@@ -53,8 +53,10 @@ async fn export_has_everything_of_its_member() {
         "id": "7", "name": NAME, "avatar": null, "level": 3, "role": "member", "guest": false, "muted_until": null,
         "friends": [], "email": null, "notify": "never", "language": null, "account_since": null,
     });
-    let nothing =
-        json!({"member": of_ann, "comments": [], "reactions": [], "reports": [], "rejected": [], "notifications": []});
+    let nothing = json!({
+        "member": of_ann, "comments": [], "reactions": [], "reports": [], "rejected": [], "notifications": [],
+        "watches": [],
+    });
     assert_eq!(empty, nothing);
 
     let mut comments = vec![];

@@ -1,6 +1,7 @@
 //! The pages without JavaScript: one language each, a page for each comment, and a form that posts.
 
 use gailou_shared::page_key::encode;
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::token::Role;
 use gailou_shared::word_filter::TermAction;
 use gailou_tests::{ApiResponse, TestMember, TestOrigin, admin, ann, bob, comments_on, comments_path, id, poll_until};
@@ -29,19 +30,27 @@ async fn send(origin: &TestOrigin, path: &str, form: &ApiResponse, name: &str, t
 #[tokio::test(flavor = "multi_thread")]
 async fn page_is_in_the_language_of_its_address_or_of_its_reader() {
     let origin = TestOrigin::start().await;
-    let check = async |query: &str, accepted: &str, tag: &str, varies: bool| {
+    let check = async |query: &str, accepted: &str, language: ReaderLanguage, varies: bool| {
         let request = origin.request(&format!("GET /t/article/language{query}")).header("accept-language", accepted);
         let page = request.send().await;
         assert_eq!(page.status, 200, "{}", page.text);
-        assert!(page.text.contains(&format!("<html lang=\"{tag}\">")), "{query} {accepted}: {}", page.text);
+        let begin = format!("<html lang=\"{}\" dir=\"{}\">", language.tag(), language.direction());
+        assert!(page.text.contains(&begin), "{query} {accepted}: {}", page.text);
         assert_eq!(page.header("vary").contains("Accept-Language"), varies, "{query} {accepted}");
+        page
     };
     // Twice: the second answer comes from memory.
     for _ in 0..2 {
-        check("", "zh-CN,zh;q=0.9,en;q=0.5", "zh-CN", true).await;
-        check("", "de, en;q=0.5", "en", true).await;
-        check("?lang=zh", "en", "zh-CN", false).await;
-        check("?lang=en", "zh", "en", false).await;
+        for language in ReaderLanguage::ALL {
+            let by_reader = check("", &format!("pl, {};q=0.9, en;q=0.5", language.tag()), language, true).await;
+            let by_address = check(&format!("?lang={}", language.name()), "pl, en", language, false).await;
+            assert_eq!(by_reader.text, by_address.text);
+        }
+        check("", "zh-CN,zh;q=0.9,en;q=0.5", ReaderLanguage::SimplifiedChinese, true).await;
+        check("", "pl, en;q=0.5", ReaderLanguage::English, true).await;
+        check("", "pl", ReaderLanguage::English, true).await;
+        check("?lang=zh-CN", "en", ReaderLanguage::SimplifiedChinese, false).await;
+        check("?lang=pl", "zh", ReaderLanguage::English, false).await;
     }
 }
 
@@ -127,9 +136,9 @@ async fn form_obeys_every_rule_and_keeps_its_text() {
         assert!(sent.text.contains(says), "{says} is not in {}", sent.text);
         assert!(status == 200 || sent.text.contains(&format!("rows=\"8\">{text}</textarea>")), "{}", sent.text);
     };
-    check("Zoe", "please blockme now", 422, "role=\"alert\"").await;
-    check("", "no name", 400, "name").await;
-    check("admin", "a reserved name", 422, "role=\"alert\"").await;
+    check("Zoe", "please blockme now", 422, "role=\"alert\"><p>评论中含有此处不允许的词语").await;
+    check("", "no name", 400, "请填写昵称").await;
+    check("admin", "a reserved name", 422, "此昵称不允许使用或已被占用，请换一个。").await;
     check("Zoe", "please holdme now", 200, "评论正在等待审核。").await;
     // A page of another site cannot send it.
     let foreign = origin.request(&format!("POST {path}")).header("origin", "https://evil.example");
@@ -153,4 +162,38 @@ async fn form_obeys_every_rule_and_keeps_its_text() {
     origin.request("PATCH /v1/admin/settings").by(&admin()).json(&off).send().await.expect(200);
     let closed = poll_until(|| origin.get(path), |page| !page.text.contains("<form")).await;
     assert!(closed.text.contains("此处不接受访客评论。"), "{}", closed.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn browser_without_javascript_reads_why_there_is_no_page() {
+    let origin = TestOrigin::start().await;
+    let subject = "topic/refused";
+    origin.post(&ann(), subject, "something").await;
+    let check = async |path: &str, status: u16, sentence: &str, link: Option<&str>| {
+        let request = origin.request(&format!("GET {path}"));
+        let page = request.header("accept", "text/html,*/*;q=0.8").header("accept-language", "de").send().await;
+        assert_eq!((page.status, page.header("content-type")), (status, "text/html; charset=utf-8"), "{path}");
+        assert!(page.text.contains(&format!("<h1>{sentence}</h1>")), "{path}: {}", page.text);
+        assert!(page.text.contains(page.header("x-request-id")), "{path}: {}", page.text);
+        assert_eq!(page.header("cache-control"), "no-store", "{path}");
+        match link {
+            Some(link) => assert!(page.text.contains(&format!("href=\"{link}\"")), "{path}: {}", page.text),
+            None => assert!(!page.text.contains("<a "), "{path}: {}", page.text),
+        }
+        // A program reads the problem.
+        let problem = origin.get(path).await;
+        assert_eq!((problem.status, problem.header("content-type")), (status, "application/problem+json"), "{path}");
+    };
+    let (page, form) = (format!("/t/{subject}"), format!("/write/{subject}"));
+    let list = format!("{page}?lang=de");
+    let gone = "Diesen Kommentar gibt es hier nicht oder nicht mehr.";
+    check(&format!("{page}?comment=1"), 404, gone, Some(&list)).await;
+    check(&format!("{form}?to=1"), 404, gone, Some(&list)).await;
+    let moved = "Diesen Teil der Liste gibt es hier nicht oder nicht mehr. Beginne mit der ersten Seite.";
+    check(&format!("{page}?cursor=nonsense"), 400, moved, Some(&list)).await;
+    check("/t/nothing/7", 404, "Für diese Seite sind keine Kommentare eingerichtet.", None).await;
+    check(&format!("{page}?comment=x"), 400, "Unter dieser Adresse gibt es keine Seite.", None).await;
+    let fragment =
+        origin.request(&format!("GET {page}?comment=1&fragment=1")).header("accept", "text/html").send().await;
+    assert_eq!(fragment.header("content-type"), "application/problem+json");
 }

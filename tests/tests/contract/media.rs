@@ -6,7 +6,9 @@ use std::time::Duration;
 use gailou::jobs::sweep_media;
 use gailou_shared::limits::{MAX_MEDIA_BYTES, MEDIA_RETENTION_MS};
 use gailou_shared::word_filter::TermAction;
-use gailou_tests::{ApiResponse, TestMember, TestOrigin, ann, bob, comments_path, id, moderator, poll_until};
+use gailou_tests::{
+    ApiResponse, TestBucket, TestMember, TestOrigin, ann, bob, comments_path, id, moderator, poll_until,
+};
 use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -64,11 +66,11 @@ impl Bed {
     }
 }
 
-fn picture(width: u32, height: u32) -> DynamicImage {
+pub(crate) fn picture(width: u32, height: u32) -> DynamicImage {
     RgbImage::from_fn(width, height, |x, y| Rgb([x as u8, y as u8, 90])).into()
 }
 
-fn encoded(image: &DynamicImage, kind: ImageFormat) -> Vec<u8> {
+pub(crate) fn encoded(image: &DynamicImage, kind: ImageFormat) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
     image.write_to(&mut bytes, kind).unwrap();
     bytes.into_inner()
@@ -94,7 +96,7 @@ async fn send_form(origin: &TestOrigin, by: &TestMember, body: Vec<u8>) -> ApiRe
     origin.request("POST /v1/media").by(by).header("content-type", &kind).bytes(body).send().await
 }
 
-async fn upload(origin: &TestOrigin, by: &TestMember, file: &[u8], alt: Option<&str>) -> ApiResponse {
+pub(crate) async fn upload(origin: &TestOrigin, by: &TestMember, file: &[u8], alt: Option<&str>) -> ApiResponse {
     let mut parts = vec![part("name=\"file\"; filename=\"x.png\"\r\nContent-Type: image/png", file)];
     parts.extend(alt.map(|alt| part("name=\"alt\"", alt.as_bytes())));
     send_form(origin, by, form(&parts)).await
@@ -269,6 +271,8 @@ async fn deleted_comment_has_no_pictures_and_loses_their_files() {
     assert_eq!(bed.sweep_after_a_day().await, 0);
 
     bed.origin.delete(&ann(), &comment).await.expect(204);
+    // From then on no page of before is shown, which would be published, with its picture.
+    poll_until(read, |comment| comment["state"] == "deleted").await;
     assert_eq!((bed.sweep_after_a_day().await, bed.sweep_after_a_day().await), (0, 1));
     assert_eq!((bed.get_file(&media).await, bed.count_files()), (404, 0));
     bed.origin.decide(&moderator(), &comment, "restore").await.expect(200);
@@ -336,4 +340,29 @@ async fn uploads_are_limited() {
         let answer = upload(&origin, &ann(), b"x", None).await;
         assert_eq!(answer.status == 429, limited, "{}", answer.text);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pictures_in_a_bucket_are_served_and_deleted() {
+    let Some(bucket) = TestBucket::new() else { return };
+    let origin = TestOrigin::start_with(|config| bucket.configure(config)).await;
+    let file = encoded(&picture(40, 20), ImageFormat::Png);
+    let shown = upload(&origin, &ann(), &file, Some("a gradient")).await.expect(201);
+    let unused = upload(&origin, &ann(), &encoded(&picture(20, 40), ImageFormat::Png), None).await.expect(201);
+    assert_eq!(bucket.count_objects().await, 2);
+    let body = json!({"content": "look", "media": [shown["id"]]});
+    let comment = origin.try_post(&ann(), SUBJECT, &body).await.expect(201);
+    assert_eq!(comment["media"][0]["alt"], "a gradient");
+    let served = origin.get(shown["url"].as_str().unwrap()).await;
+    assert_eq!((served.status, served.header("content-type")), (200, "image/png"));
+    let sweep_after_a_day = async || {
+        origin.wait_until_persisted().await;
+        origin.advance(DAY);
+        sweep_media::sweep(&origin.app).await.unwrap()
+    };
+    assert_eq!(sweep_after_a_day().await, 1);
+    assert_eq!((bucket.count_objects().await, origin.get(unused["url"].as_str().unwrap()).await.status), (1, 404));
+    origin.delete(&ann(), &comment).await.expect(204);
+    assert_eq!((sweep_after_a_day().await, sweep_after_a_day().await), (0, 1));
+    assert_eq!((bucket.count_objects().await, origin.get(shown["url"].as_str().unwrap()).await.status), (0, 404));
 }

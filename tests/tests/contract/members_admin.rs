@@ -244,14 +244,14 @@ async fn muted_members_are_a_list_until_their_mute_ends() {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_change_leaves_one_entry_in_the_audit_log() {
     let origin = TestOrigin::start().await;
-    let until = origin.app.now() + 1_000;
+    let (since, until) = (origin.app.now() - 1_000, origin.app.now() + 1_000);
     for body in [
         json!({"muted_until": until}),
         json!({"muted_until": null}),
         json!({"level": 7}),
         json!({"role": "moderator"}),
         json!({"note": "look"}),
-        json!({"tokens_not_before": until}),
+        json!({"tokens_not_before": since}),
         json!({"friends": ["9", "8"]}),
         json!({"level": 8, "note": null}),
         json!({"level": 8, "note": "again"}),
@@ -265,7 +265,7 @@ async fn each_change_leaves_one_entry_in_the_audit_log() {
         entry("note", json!({"level": 8, "note": null}), json!({"level": 8, "note": "again"})),
         entry("member", json!({"level": 7, "note": "look"}), json!({"level": 8, "note": null})),
         entry("friends", json!({"friends": []}), json!({"friends": ["8", "9"]})),
-        entry("tokens", json!({"tokens_not_before": null}), json!({"tokens_not_before": until})),
+        entry("tokens", json!({"tokens_not_before": null}), json!({"tokens_not_before": since})),
         entry("note", json!({"note": null}), json!({"note": "look"})),
         entry("role", json!({"role": null}), json!({"role": "moderator"})),
         entry("level", json!({"level": null}), json!({"level": 7})),
@@ -331,17 +331,29 @@ async fn member_has_counts_other_names_and_last_comments() {
     }
     origin.decide(&moderator(), &written[0], "reject").await.expect(200);
     origin.delete(&named("Ann"), &written[1]).await.expect(204);
-    for by in [bob(), member(30)] {
-        let report = origin.request(&format!("POST /v1/comments/{}/reports", id(&written[2]))).by(&by);
+    for (by, of) in [(bob(), 2), (member(30), 2), (bob(), 4)] {
+        let report = origin.request(&format!("POST /v1/comments/{}/reports", id(&written[of]))).by(&by);
         report.json(&json!({"reason": "spam"})).send().await.expect(202);
     }
-    let counts = json!({"published": 10, "held": 0, "rejected": 1, "reported": 1, "complete": true});
+    let counts = json!({"published": 10, "held": 0, "rejected": 1, "reported": 2, "complete": true});
     let is_counted = |member: &Value| member["counts"] == counts && member["name"] == "Ann";
     let found = poll_until(|| async { read_member(&origin, &named("Ann")).await }, is_counted).await;
     assert_eq!((&found["counts"], &found["names"], &found["name"]), (&counts, &json!(["Anna"]), &json!("Ann")));
     let newest: Vec<&str> = written.iter().rev().take(10).map(id).collect();
     assert_eq!(ids(found["last"].as_array().unwrap()), newest);
     assert_eq!((&found["guest"], &found["friends"]), (&json!(false), &json!([])));
+    let reported = "/v1/admin/comments?member=7&reported=true";
+    for limit in [1, 20] {
+        let path = format!("{reported}&limit={limit}");
+        assert_eq!(walk(&origin, &moderator(), &path).await, [4, 2].map(|at: usize| id(&written[at])));
+    }
+    for (filter, expected) in [("&state=rejected", vec![]), ("&subject=article/4", vec![id(&written[4])])] {
+        assert_eq!(walk(&origin, &moderator(), &format!("{reported}{filter}")).await, expected, "{filter}");
+    }
+    for path in ["/v1/admin/comments?reported=true", "/v1/admin/comments?member=7&reported=1"] {
+        let refused = origin.request(&format!("GET {path}")).by(&moderator()).send().await.expect(400);
+        assert_eq!(refused["errors"][0]["field"], "reported", "{path}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,7 +10,11 @@ use gailou_shared::word_filter::TermAction;
 use gailou_tests::{
     ApiResponse, TestMember, TestOrigin, admin, ann, bob, comments_path, id, ids, moderator, poll_until,
 };
+use image::ImageFormat;
 use serde_json::{Value, json};
+
+use crate::media::{encoded, upload};
+use crate::sign_in::{MailBed, SignedIn};
 
 /// A name that is nowhere else.
 const GUEST_NAME: &str = "Gus Gooseberry";
@@ -73,9 +77,9 @@ async fn what_a_guest_wrote_and_liked_is_the_members() {
     let own = origin.try_post(&guest, "article/2", &own).await.expect(201);
     let answer = origin.reply(&bob, &root, "an answer").await;
     // The name of who has written is known a little later.
-    let guest_id = MemberId::new(guest.id.parse().unwrap()).unwrap();
-    let known = || async { origin.app.store.read_names(&[guest_id]).await.expect("the store answers") };
-    poll_until(known, |names| names.contains_key(&guest_id)).await;
+    let written = [&guest, &bob].map(|member| MemberId::new(member.id.parse().unwrap()).unwrap());
+    let known = || async { origin.app.store.read_names(&written).await.expect("the store answers") };
+    poll_until(known, |names| names.len() == written.len()).await;
     let mentioning = json!({"content": "look", "mentions": [guest.id, "8"]});
     let mentioning = origin.try_post(&bob, "article/2", &mentioning).await.expect(201);
     let both = json!({"content": "look", "mentions": ["7", guest.id]});
@@ -150,6 +154,88 @@ async fn what_a_guest_wrote_and_liked_is_the_members() {
     wait_until_finished(&origin).await;
     assert!(!names(&origin, &root).await.contains(GUEST_NAME));
     assert!(!origin.export_tables().await.contains(GUEST_NAME));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn account_without_a_name_gets_that_of_the_guest() {
+    let bed = MailBed::start().await;
+    let origin = &bed.origin;
+    let guest = origin.register_guest(GUEST_NAME).await;
+    let root = origin.post(&guest, "article/1", "of the guest").await;
+    let SignedIn { member: gus, .. } = bed.sign_in("gus@example.com").await;
+    assert_eq!((&*gus.name, &merge(origin, &gus, &guest).await["name"]), ("", &json!(GUEST_NAME)));
+    let written_by = |by: &TestMember, name: &str| (json!(by.id), json!(name));
+    let author = |shown: &Value| (shown["author"]["id"].clone(), shown["author"]["name"].clone());
+    origin.poll_comment(&root, |shown| author(shown) == written_by(&gus, GUEST_NAME)).await;
+    // Another guest's does not replace it, also while the token is that of before.
+    let other = origin.register_guest("Guy").await;
+    let root = origin.post(&other, "article/1", "of another guest").await;
+    assert_eq!(merge(origin, &gus, &other).await["name"], GUEST_NAME);
+    origin.poll_comment(&root, |shown| author(shown) == written_by(&gus, GUEST_NAME)).await;
+    assert_eq!(bed.sign_in("gus@example.com").await.member.name, GUEST_NAME);
+    // What is written has the name that was chosen last, and one's own former name is free.
+    for name in ["Goose", GUEST_NAME] {
+        origin.request("PATCH /v1/me").by(&gus).json(&json!({"name": name})).send().await.expect(200);
+        assert_eq!(origin.post(&gus, "article/1", name).await["author"]["name"], name);
+        origin.wait_until_persisted().await;
+    }
+    assert_eq!(export(origin, &gus).await["member"]["name"], GUEST_NAME);
+    // One that is refused by now stays with what was written under it.
+    let guest = origin.register_guest("Moonquake").await;
+    let root = origin.post(&guest, "article/1", "of a third guest").await;
+    origin.load_terms(&[("moonquake", TermAction::Block)]).await;
+    let SignedIn { member: bo, .. } = bed.sign_in("bo@example.com").await;
+    assert_eq!(merge(origin, &bo, &guest).await["name"], "");
+    origin.poll_comment(&root, |shown| author(shown) == written_by(&bo, "Moonquake")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_reaches_the_guest_after_the_merge_is_the_members() {
+    let files = tempfile::tempdir().unwrap();
+    let url = format!("file://{}", files.path().display());
+    let origin = TestOrigin::start_with(|config| config.media.url = Some(url)).await;
+    origin.load_terms(&[("casino", TermAction::Block)]).await;
+    let (guest, ann) = (origin.register_guest(GUEST_NAME).await, ann());
+    let theirs = origin.post(&bob(), "article/1", "of Bob").await;
+    let report = origin.request(&format!("POST /v1/comments/{}/reports", id(&theirs))).by(&guest);
+    report.json(&json!({"reason": "spam", "note": "of the guest"})).send().await.expect(202);
+    origin.try_post(&guest, "article/1", &json!({"content": "my casino"})).await.expect(422);
+    let file = encoded(&crate::media::picture(40, 20), ImageFormat::Png);
+    let picture = upload(&origin, &guest, &file, None).await.expect(201);
+    let refused = || async {
+        let page = origin.request("GET /v1/admin/rejected").by(&moderator()).send().await.expect(200);
+        page["data"][0].clone()
+    };
+    let refused = poll_until(refused, |entry| entry["content"] == "my casino").await;
+    merge(&origin, &ann, &guest).await;
+    wait_until_finished(&origin).await;
+
+    // A picture that was uploaded before, a mention by a page that was loaded before, a text that is accepted now.
+    let body = json!({"content": "with the picture", "media": [picture["id"]]});
+    origin.try_post(&ann, "article/1", &body).await.expect(201);
+    let mentioning = json!({"content": "look", "mentions": [guest.id, "7"]});
+    let mentioning = origin.try_post(&bob(), "article/1", &mentioning).await.expect(201);
+    assert_eq!(ids(mentioning["mentions"].as_array().unwrap()), ["7"]);
+    let notified = || async { origin.request("GET /v1/me/notifications").by(&ann).send().await.expect(200) };
+    // The list and the count are read one after the other.
+    let notified = poll_until(notified, |page| page["unread"] == 1 && page["data"][0].is_object()).await;
+    assert_eq!(notified["data"][0]["kind"], "mention", "{notified}");
+    let accept = format!("POST /v1/admin/rejected/{}/accept", id(&refused));
+    let accepted = origin.request(&accept).by(&moderator()).send().await.expect(200);
+    assert_eq!((&accepted["author"]["id"], &accepted["author"]["name"]), (&json!("7"), &json!("Ann")));
+    origin.wait_until_persisted().await;
+    origin.delete(&ann, &accepted).await.expect(204);
+    let data = export(&origin, &ann).await;
+    assert_eq!(data["reports"][0]["note"], "of the guest", "{}", data["reports"]);
+
+    // What moderators say of the guest would be in force nowhere.
+    let path = format!("/v1/admin/members/{}", guest.id);
+    let mute =
+        origin.request(&format!("PUT {path}")).by(&moderator()).json(&json!({"muted_until": 4_000_000_000_000_u64}));
+    for answer in [mute.send().await, origin.request(&format!("DELETE {path}")).by(&admin()).send().await] {
+        assert_eq!((answer.status, &answer.json["errors"][0]["field"]), (400, &json!("id")), "{}", answer.text);
+        assert!(answer.text.contains("member 7"), "{}", answer.text);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

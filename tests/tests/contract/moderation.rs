@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use gailou_shared::limits;
 use gailou_shared::word_filter::TermAction;
 use gailou_tests::{
     TestMember, TestOrigin, ann, bob, comments_path, id, ids, member, moderator, owner, poll_until, with_cursor,
@@ -231,6 +232,37 @@ async fn decisions_are_made_in_bulk_undone_and_in_the_audit_log() {
     }
     assert_eq!(walked, ["undo", "undo"]);
     assert_eq!(read(&origin, "/v1/admin/audit?actor=7").await["data"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pins_are_made_in_bulk_as_far_as_there_is_room_and_undone() {
+    let origin = TestOrigin::start().await;
+    let mut comments = Vec::new();
+    for n in 0..=limits::MAX_PINS {
+        comments.push(origin.post(&ann(), SUBJECT, &format!("comment {n}")).await);
+    }
+    let ids: Vec<_> = comments.iter().map(id).collect();
+    let bulk = async |action: &str| {
+        let body = json!({"ids": ids, "action": action, "reason": "worth it"});
+        origin.request("POST /v1/admin/decisions").by(&moderator()).json(&body).send().await.expect(200)
+    };
+    let pinned = bulk("pin").await;
+    let (last, first) = pinned["data"].as_array().unwrap().split_last().unwrap();
+    assert!(first.iter().all(|outcome| outcome["status"] == 200), "{pinned}");
+    assert_eq!((&last["status"], &last["code"]), (&json!(400), &json!("invalid_request")));
+    let pins = async || {
+        origin.wait_until_persisted().await;
+        let subject = read(&origin, &format!("/v1/subjects/{SUBJECT}")).await;
+        subject["pinned"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(pins().await, limits::MAX_PINS);
+    undo(&origin, &first[0]).await.expect(200);
+    assert_eq!(pins().await, limits::MAX_PINS - 1);
+    bulk("unpin").await;
+    assert_eq!(pins().await, 0);
+    let log = read(&origin, "/v1/admin/audit?action=pin").await;
+    assert!(log["data"].as_array().is_some_and(|entries| entries.len() == limits::MAX_PINS), "{log}");
+    assert_eq!(log["data"][0]["reason"], "worth it");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -85,7 +85,7 @@ async fn fetch_document(origin: &TestOrigin) -> OpenApiDocument {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_call_of_the_contract_is_served_and_other_methods_are_405() {
-    let origin = TestOrigin::start().await;
+    let origin = TestOrigin::start_with(|config| config.adjustable.rules.show_earlier_texts = true).await;
     for (path, methods) in contract_calls() {
         let address =
             path.replace("{type}", "article").replace("{key}", "1").replace("{id}", "1").replace("{name}", "1.png");
@@ -177,7 +177,7 @@ async fn bounds_of_the_document_are_the_limits() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_example_matches_its_schema() {
-    let origin = TestOrigin::start().await;
+    let origin = TestOrigin::start_with(|config| config.adjustable.rules.show_earlier_texts = true).await;
     let document = fetch_document(&origin).await;
     let mut examples = 0;
     for (path, item) in document.0["paths"].as_object().expect("paths") {
@@ -295,6 +295,15 @@ async fn every_response_matches_its_schema() {
         let call = origin.request("DELETE /v1/admin/members/31").by(by);
         check("delete", "/v1/admin/members/{id}", call).await;
     }
+    for (method, path) in [
+        ("put", format!("/v1/subjects/{subject}/watch")),
+        ("delete", format!("/v1/subjects/{subject}/watch")),
+        ("put", format!("/v1/subjects/{subject}/watch")),
+        ("put", "/v1/subjects/none/1/watch".into()),
+    ] {
+        let call = origin.request(&format!("{} {path}", method.to_uppercase())).by(&ann);
+        check(method, "/v1/subjects/{type}/{key}/watch", call).await;
+    }
     for (path, call) in [
         ("/v1/admin/words", "/v1/admin/words".to_owned()),
         ("/v1/admin/members", "/v1/admin/members?limit=1".into()),
@@ -305,6 +314,10 @@ async fn every_response_matches_its_schema() {
         ("/v1/me/friends/comments", "/v1/me/friends/comments".into()),
         ("/v1/me/notifications", "/v1/me/notifications?limit=3".into()),
         ("/v1/me/notifications", "/v1/me/notifications?limit=0".into()),
+        ("/v1/subjects/{type}/{key}/watch", format!("/v1/subjects/{subject}/watch")),
+        ("/v1/subjects/{type}/{key}/watch", "/v1/subjects/none/1/watch".into()),
+        ("/v1/me/watches", "/v1/me/watches?limit=3".into()),
+        ("/v1/me/watches", "/v1/me/watches?limit=0".into()),
         ("/v1/admin/queue", "/v1/admin/queue".into()),
         ("/v1/admin/queue", "/v1/admin/queue?kind=reported&limit=1".into()),
         ("/v1/admin/queue", "/v1/admin/queue?kind=lost".into()),
@@ -368,6 +381,7 @@ async fn every_response_matches_its_schema() {
         ("/v1/comments/{id}/tree", of("/tree?limit=1&depth=1")),
         ("/v1/comments/{id}/ancestors", of("/ancestors")),
         ("/v1/comments/{id}/context", of("/context")),
+        ("/v1/comments/{id}/history", of("/history")),
         ("/v1/counts", "/v1/counts?subject=article/described&subject=video/1".into()),
         ("/v1/counts", "/v1/counts".into()),
         ("/v1/auth/providers", "/v1/auth/providers".into()),

@@ -27,7 +27,8 @@ async fn admins_change_settings_by_versions() {
         before["settings"]["rules"],
         json!({
             "guests": "allowed", "hold_first_guest_comment": false, "min_level": 0, "max_links": null,
-            "close_after_days": null, "report_threshold": 3, "classified": "none", "unclassified": "review", "blocked": {"names": [], "networks": [], "hashed_networks": []},
+            "close_after_days": null, "report_threshold": 3, "show_earlier_texts": false, "classified": "none",
+            "unclassified": "review", "blocked": {"names": [], "networks": [], "hashed_networks": []},
         })
     );
     assert_eq!(before["settings"]["degrade"], json!({"hot_as_new": false, "no_overlay": false, "no_preview": false}));

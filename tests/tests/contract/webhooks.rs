@@ -365,6 +365,52 @@ async fn chat_service_gets_its_own_form() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn each_chat_service_gets_one_delivery_in_the_form_that_it_accepts() {
+    let origin = start().await;
+    origin
+        .put_subject(&moderator(), SUBJECT, &json!({"title": "Hooks", "url": "https://blog.example/hooks"}))
+        .await
+        .expect(200);
+    let mut receivers = vec![];
+    for (template, query) in
+        [("slack", ""), ("telegram", "?chat_id=-100"), ("lark", ""), ("dingtalk", "?access_token=t"), ("discord", "")]
+    {
+        let receiver = WebhookReceiver::start(ReceiverBehavior::Answer(200)).await;
+        let url = format!("{}{query}", receiver.url);
+        let body = json!({"url": url, "events": ["comment.created"], "template": template});
+        let webhook = try_add(&origin, &body).await.expect(201);
+        receivers.push((template, query, receiver, webhook));
+    }
+    let comment = origin.post(&ann(), SUBJECT, "<at> @all *b*").await;
+    let link = format!("https://blog.example/hooks#comment-{}", id(&comment));
+    let said = |title: &str, text: &str| format!("New comment: Ann on {title}\n{text}\n{link}");
+    for (template, query, receiver, webhook) in receivers {
+        let received = receiver.wait_for(1).await.remove(0);
+        received.verify(webhook["secret"].as_str().unwrap());
+        assert_eq!(received.path, format!("/hook{query}"), "{template}");
+        assert_eq!(received.header("content-type"), "application/json", "{template}");
+        let expected = match template {
+            "slack" => {
+                let text = said("“Hooks”", "&lt;at&gt; @all *b*");
+                json!({"text": text, "unfurl_links": false, "mrkdwn": false})
+            }
+            "telegram" => {
+                let text = said("“Hooks”", "<at> @\u{2060}all *b*");
+                json!({"chat_id": "-100", "text": text, "link_preview_options": {"is_disabled": true}})
+            }
+            "lark" => json!({"msg_type": "text", "content": {"text": said("“Hooks”", "＜at> @all *b*")}}),
+            "dingtalk" => json!({"msgtype": "text", "text": {"content": said("“Hooks”", "<at> @all *b*")}}),
+            _ => {
+                let text = said("“Hooks”", r"\<at\> \@all \*b\*").replacen("New comment:", r"New comment\:", 1);
+                json!({"content": text, "allowed_mentions": {"parse": []}})
+            }
+        };
+        assert_eq!(received.json(), expected, "{template}");
+        delivery_with(&origin, &webhook, &json!({"status": "delivered", "attempts": 1, "last_status": 200})).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_happens_to_comments_is_delivered() {
     let origin = start().await;
     origin.load_terms(&[("casino", TermAction::Review)]).await;

@@ -307,3 +307,53 @@ async fn member_who_is_erased_after_a_backup_can_be_erased_again() {
     assert!(server.get(&format!("/v1/comments/{}", id(&comment))).await.text.contains("remembered"));
     erase(&server).await;
 }
+
+/// Copies a folder as an operator does to another machine: closed to other users.
+fn copy_closed(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    fs::set_permissions(to, fs::Permissions::from_mode(0o700)).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
+        if path.is_dir() {
+            copy_closed(&path, &to.join(name));
+        } else {
+            let copy = to.join(name);
+            fs::copy(&path, &copy).unwrap();
+            fs::set_permissions(copy, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn folder_of_dated_backups_grows_and_a_copy_of_any_of_them_is_restored() {
+    let places = Places::new();
+    let server = GailouProcess::start(&places.data).await;
+    // As the documents do it: one folder, made before, in which each backup has a date.
+    let backups = places.data.with_file_name("all-backups");
+    fs::create_dir(&backups).unwrap();
+    let mut comments = vec![];
+    for date in ["2026-11-25-0400", "2026-11-26-0400"] {
+        comments.push(server.post(&ann(), SUBJECT, &format!("written before {date}")).await);
+        let done = run_on(&places.data, &["backup", backups.join(date).to_str().unwrap()]).await;
+        assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+    }
+    let taken = run_on(&places.data, &["backup", backups.join("2026-11-26-0400").to_str().unwrap()]).await;
+    assert!(taken.code == Some(1) && taken.stderr.contains("is not empty"), "{}", taken.stderr);
+    drop(server);
+    let copies = places.data.with_file_name("another-machine");
+    copy_closed(&backups, &copies);
+    fs::remove_dir_all(&backups).unwrap();
+    fs::remove_dir_all(&places.data).unwrap();
+    for (restored, date) in ["2026-11-25-0400", "2026-11-26-0400"].into_iter().enumerate() {
+        let data = copies.with_file_name(format!("restored-{date}"));
+        let done = run_on(&data, &["restore", copies.join(date).to_str().unwrap()]).await;
+        assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+        check_closed(&data);
+        let server = GailouProcess::start(&data).await;
+        let page = server.page(&format!("{}?sort=old", comments_path(SUBJECT))).await;
+        assert_eq!(ids(page["data"].as_array().unwrap()), ids(&comments[..=restored]), "{date}");
+        // The restored one is backed up in its turn, beside the former ones.
+        let next = run_on(&data, &["backup", copies.join(format!("after-{date}")).to_str().unwrap()]).await;
+        assert_eq!(next.code, Some(0), "{}{}", next.stdout, next.stderr);
+    }
+}

@@ -5,6 +5,7 @@ mod backup;
 mod connections;
 mod crash_recovery;
 mod export;
+mod first_answer;
 mod import;
 mod mail;
 mod merge;

@@ -31,7 +31,7 @@ fn run_script(data: &Path, script: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&done.stdout).trim().to_owned()
 }
 
-/// Inserts copies of a reply with likes of their own, below the same root.
+/// Inserts copies of a reply with likes of their own, below the same root, whose ids are lower than any that was given.
 fn insert_replies(data: &Path, reply: &str) {
     let script = "
 count, reply = int(sys.argv[2]), int(sys.argv[3])
@@ -41,7 +41,7 @@ root, floors = template['root_id'], db.execute('SELECT floors FROM comment WHERE
 insert = f'INSERT INTO comment ({\",\".join(names)}) VALUES ({\",\".join(\"?\" * len(names))})'
 with db:
     for n in range(1, count + 1):
-        id, likes = reply - (n << 22), n * 7919 % 10000
+        id, likes = root - (n << 22), n * 7919 % 10000
         row = {**template, 'id': id, 'path': template['path'][:8] + struct.pack('>Q', id), 'floor': floors + n,
                'likes': likes, 'base_likes': likes}
         db.execute(insert, [row[name] for name in names])

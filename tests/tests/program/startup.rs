@@ -8,6 +8,7 @@ use axum::Router;
 use axum::http::header::DATE;
 use axum::routing::{get, post};
 use gailou_tests::{GailouProcess, SmtpReceiver, TestMember, admin, ann, gailou_command, id, run_command};
+use rusqlite::Connection;
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -285,6 +286,9 @@ async fn doctor_says_whether_mails_go_out_and_what_is_plain() {
     drop(GailouProcess::start(&data).await);
     let disk = doctor_rows(&data, &[], "disk").await;
     assert!(disk.len() == 1 && disk[0].ends_with(" MiB free"), "{disk:?}");
+    let pictures = format!("file://{}", directory.path().join("pictures").display());
+    let disk = doctor_rows(&data, &[("GAILOU_MEDIA__URL", &pictures)], "disk (pictures)").await;
+    assert!(disk.len() == 1 && disk[0].ends_with(" MiB free"), "{disk:?}");
     let [none] = &doctor_rows(&data, &[], "mail").await[..] else { panic!("one row") };
     assert_eq!(none, "ok mail none: mail.url is not set; no mail is sent");
     assert_eq!(doctor_rows(&data, &[], "public").await, ["ok public address none: this machine alone reads here"]);
@@ -339,8 +343,10 @@ async fn program_serves_demo_element_console_and_documents_and_the_demo_can_end(
 async fn doctor_asks_the_address_of_the_worker_and_compares_the_time() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
+    let path = system_that_says(directory.path(), "");
     let doctor = async |url: &str| {
-        let edge = [("GAILOU_EDGE__URL", url), ("GAILOU_EDGE_SECRET", "an edge's secret of 32 bytes or more")];
+        let secret = "an edge's secret of 32 bytes or more";
+        let edge = [("GAILOU_EDGE__URL", url), ("GAILOU_EDGE_SECRET", secret), ("PATH", &path)];
         let rows = doctor_rows(&data, &edge, "").await.into_iter();
         rows.filter(|row| matches!(row.split(' ').nth(1), Some("reachable" | "clock"))).collect::<Vec<_>>()
     };
@@ -357,7 +363,61 @@ async fn doctor_asks_the_address_of_the_worker_and_compares_the_time() {
     server.abort();
     let _ = server.await;
     let rows = doctor(&url).await;
-    assert!(rows.len() == 1 && rows[0].starts_with(&format!("warning reachable {url} does not answer")), "{rows:?}");
+    assert!(rows[0].starts_with(&format!("warning reachable {url} does not answer")), "{rows:?}");
+    assert!(rows.len() == 2 && rows[1].starts_with("warning clock compared with nothing"), "{rows:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_asks_the_address_of_readers_and_does_not_take_the_own_clock_for_another_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let server = GailouProcess::start(&directory.path().join("proxied")).await;
+    let url = server.base().to_owned();
+    let public = [("GAILOU_PUBLIC_URL", url.as_str())];
+    assert_eq!(doctor_rows(&data, &public, "reachable").await, [format!("ok reachable {url} answers")]);
+    for (said, expected) in [
+        ("", "warning clock compared with nothing"),
+        ("yes", "ok clock kept by a server of time"),
+        ("no", "warning clock no server of time keeps it"),
+    ] {
+        let path = system_that_says(directory.path(), said);
+        for variables in [&[("PATH", path.as_str())][..], &[("PATH", path.as_str()), public[0]]] {
+            let rows = doctor_rows(&data, variables, "clock").await;
+            assert!(rows.len() == 1 && rows[0].starts_with(expected), "{said} {variables:?}: {rows:?}");
+        }
+    }
+    server.terminate();
+    assert_eq!(server.wait_for_exit().await, Some(0));
+    let row = doctor_rows(&data, &public, "reachable").await.remove(0);
+    assert!(row.starts_with(&format!("warning reachable {url} does not answer this machine: ")), "{row}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_warns_of_a_comment_from_the_future() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let server = GailouProcess::start(&data).await;
+    server.post(&ann(), "post/1", "x").await;
+    server.terminate();
+    assert_eq!(server.wait_for_exit().await, Some(0));
+    let row = doctor_rows(&data, &[], "clock").await.remove(0);
+    assert!(!row.contains("future"), "{row}");
+    // As if the clock had been a day ahead.
+    let database = Connection::open(data.join("gailou.db")).unwrap();
+    database.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+    assert_eq!(database.execute("UPDATE comment SET id = id + (86400000 << 22)", []).unwrap(), 1);
+    drop(database);
+    let row = doctor_rows(&data, &[], "clock").await.remove(0);
+    assert!(row.starts_with("warning clock the newest comment is 863"), "{row}");
+    assert!(row.contains(" s in the future, and new ones have its time until then"), "{row}");
+}
+
+/// A `PATH` whose `timedatectl` says this of the clock of the system.
+fn system_that_says(directory: &Path, said: &str) -> String {
+    let script = format!("#!/bin/sh\n[ \"$*\" = \"show --property=NTPSynchronized --value\" ] && echo {said}\n");
+    let program = write_file(directory, "timedatectl", &script);
+    std::fs::set_permissions(program, Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", directory.display(), std::env::var("PATH").unwrap())
 }
 
 /// A service that knows no member.

@@ -1,9 +1,12 @@
-//! A delivery is in progress when the program is killed: it is sent again, as the same one.
+//! What is sent by a program that is killed, and by one that runs a command.
 
 use std::path::Path;
 
 use gailou_tests::{GailouProcess, ReceiverBehavior, WebhookReceiver, admin, ann, gailou_command, id, poll_until};
+use rusqlite::Connection;
 use serde_json::{Value, json};
+
+use super::run_on;
 
 async fn start(data: &Path) -> GailouProcess {
     let mut command = gailou_command(["--bind", "127.0.0.1:0", "--data"]);
@@ -41,4 +44,29 @@ async fn delivery_that_a_kill_interrupts_is_sent_again_with_the_same_id() {
         assert_eq!(request.json()["data"]["comment"]["id"], posted["id"]);
     }
     assert_eq!(read().await["attempts"], 1, "a try that was interrupted is not known");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn command_without_a_server_sends_nothing_of_what_waits() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let receiver = WebhookReceiver::start(ReceiverBehavior::Answer(200)).await;
+    let server = start(&data).await;
+    let posted = server.post(&ann(), "article/stopped", "before there was a webhook").await;
+    let body = json!({"url": receiver.url, "events": ["comment.created"]});
+    server.request("POST /v1/admin/webhooks").by(&admin()).json(&body).send().await.expect(201);
+    server.terminate();
+    assert_eq!(server.wait_for_exit().await, Some(0));
+    let database = Connection::open(data.join("gailou.db")).unwrap();
+    let published = "INSERT INTO event (id, at, comment_id, kind, queued_at) SELECT id, unixepoch() * 1000 + 999, id, 0, created_at FROM comment";
+    assert_eq!(database.execute(published, []).unwrap(), 1);
+    let count_waiting = || -> u64 { database.query_row("SELECT COUNT(*) FROM event", [], |row| row.get(0)).unwrap() };
+    let before = count_waiting();
+    let backup = directory.path().join("backup");
+    for command in [&["doctor"] as &[_], &["export"], &["backup", backup.to_str().unwrap()]] {
+        run_on(&data, command).await;
+    }
+    assert_eq!(count_waiting(), before);
+    let _server = start(&data).await;
+    assert_eq!(receiver.wait_for(1).await.remove(0).json()["data"]["comment"]["id"], posted["id"]);
 }

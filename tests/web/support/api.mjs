@@ -38,10 +38,10 @@ export async function guestToken(name = 'Writer') {
 }
 
 /** A token as the host site signs it. */
-export function memberToken(sub, name, role = 'member') {
+export function memberToken(sub, name, role = 'member', level = 0) {
   const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const exp = Math.floor(Date.now() / 1000) + 600;
-  const claims = { sub, name, role, aud: 'gailou', exp };
+  const claims = { sub, name, role, level, aud: 'gailou', exp };
   const signed = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`;
   return `${signed}.${createHmac('sha256', TOKEN_SECRET).update(signed).digest('base64url')}`;
 }
@@ -59,10 +59,10 @@ export async function postComment(...parameters) {
 }
 
 /** Repeats a call until `isRight` accepts the answer: the first ones may come from caches. */
-export async function callUntil(path, isRight) {
+export async function callUntil(path, isRight, options) {
   const deadline = Date.now() + WAIT_MS;
   for (;;) {
-    const answer = await call('GET', path);
+    const answer = await call('GET', path, options);
     if (isRight(answer)) return answer;
     assert.ok(Date.now() < deadline, `${path}: ${answer.status} ${answer.text.slice(0, 2_000)}`);
     await sleep(POLL_MS);

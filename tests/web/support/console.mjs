@@ -5,7 +5,7 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { call, memberToken, tryPostComment } from './api.mjs';
+import { call, callUntil, memberToken, tryPostComment } from './api.mjs';
 import { interceptFromStart, newContext } from './browser.mjs';
 import { BASE, DESKTOP, WAIT_MS } from './environment.mjs';
 import { newText } from './page.mjs';
@@ -31,7 +31,11 @@ export async function heldComment(subject, what, writer = memberToken('910', 'Wi
   const text = newText(`${HELD_WORD} ${what}`);
   const answer = await tryPostComment(subject, text, writer);
   assert.equal(answer.status, 202, answer.text);
-  return { id: answer.data.id, text };
+  const { id } = answer.data;
+  // A cluster stores it a moment later.
+  const isStored = ({ status }) => status === 200;
+  await callUntil(`/v1/admin/comments/${id}`, isStored, { token: MODERATOR() });
+  return { id, text };
 }
 
 /** What was last done to a comment. */
@@ -87,6 +91,23 @@ export async function withConsole(
 }
 
 export const entry = (page, text) => page.locator('.entries li').filter({ hasText: text });
+
+/** Waits until these comments are in the list, or are not. */
+export async function areIn(page, comments, isExpected) {
+  for (const { text } of comments) {
+    await entry(page, text).waitFor({ state: isExpected ? 'attached' : 'detached' });
+  }
+}
+
+/** What was last done to each of these. */
+export async function assertLast(comments, expected) {
+  for (const { id } of comments) {
+    await until(
+      () => lastAction(id),
+      (action) => action === expected,
+    );
+  }
+}
 
 /** Opens a comment of the queue, however many pages on. */
 export async function openEntry(page, text) {

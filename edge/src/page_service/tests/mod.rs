@@ -9,6 +9,7 @@ use super::*;
 use crate::EdgeConfig;
 use crate::testing::{EdgeTestBed, START_MS, StoreFault, TestResponse, origin_answer, page_answer, stepping};
 use gailou_shared::edge_protocol::HOT_FOR_HEADER;
+use gailou_shared::page_language::ReaderLanguage;
 use http::header::HeaderValue;
 use proptest::prelude::*;
 
@@ -132,6 +133,28 @@ fn global_store_is_read_only_when_the_origin_fails() {
     bed.advance_ms(3_600_000);
     let answer = bed.get(LIST);
     assert_eq!((answer.body.as_str(), answer.is_stale(), answer.header("age")), ("one", true, "3600"));
+}
+
+#[test]
+fn page_as_html_is_stored_once_for_each_language() {
+    let bed = bed();
+    for language in ReaderLanguage::ALL {
+        bed.set_answer(page_answer(language.name(), FRESHNESS));
+        let answer = bed.send("GET", "/t/article/7", &[("accept-language", language.tag())], "");
+        assert_eq!((answer.body.as_str(), answer.header("vary")), (language.name(), "Accept-Language"));
+        let sent = bed.drain_requests().into_iter().map(|(request, _)| request.path_query).collect::<Vec<_>>();
+        assert_eq!(sent, [format!("/t/article/7?lang={}", language.name())]);
+        bed.tasks.drain();
+    }
+    // From memory each reader gets the own language, and an address with a language that one.
+    for language in ReaderLanguage::ALL {
+        let own = bed.send("GET", "/t/article/7?utm=x", &[("accept-language", language.tag())], "");
+        assert_eq!((own.body.as_str(), own.header("vary")), (language.name(), "Accept-Language"));
+        let other = [("accept-language", "de, ar;q=0.5")];
+        let named = bed.send("GET", &format!("/t/article/7?lang={}", language.name()), &other, "");
+        assert_eq!((named.body.as_str(), named.header("vary")), (language.name(), ""));
+    }
+    assert_eq!(bed.drain_requests().len(), 0);
 }
 
 #[test]

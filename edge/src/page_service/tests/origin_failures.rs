@@ -1,6 +1,9 @@
 //! What readers receive while the origin fails, for all pages or for one.
 
 use super::*;
+use crate::bounded_body::read_bounded;
+use crate::response::problem;
+use gailou_shared::wire::Code;
 
 #[test]
 fn failed_origin_leaves_pages_marked_stale_for_a_day() {
@@ -130,6 +133,36 @@ fn no_copy_and_no_origin_is_503() {
     // The origin's own problem is passed on.
     bed.set_answer(origin_answer(503, r#"{"code":"overloaded"}"#, &[("content-type", "application/problem+json")]));
     assert_eq!(bed.get(LIST).code(), "overloaded");
+}
+
+#[test]
+fn browser_that_reads_a_document_gets_a_page_and_no_problem() {
+    let bed = bed();
+    bed.stop_origin();
+    let browser = [("accept", "text/html,*/*;q=0.8"), ("accept-language", "de"), ("x-request-id", "abc")];
+    for path in ["/t/article/7", "/write/article/7", "/t/article/7?comment=5"] {
+        let answer = bed.send("GET", path, &browser, "");
+        assert_eq!((answer.status, answer.header("content-type")), (503, "text/html; charset=utf-8"), "{path}");
+        assert!(answer.header("content-security-policy").starts_with("default-src 'none'"), "{path}");
+        assert!(answer.body.contains("Der Kommentarserver antwortet nicht.") && answer.body.contains("abc"), "{path}");
+        assert_eq!(answer.header("retry-after"), "5", "{path}");
+    }
+    for path in ["/t/article/7?fragment=1", "/v1/comments/5"] {
+        let answer = bed.send("GET", path, &browser, "");
+        assert_eq!((answer.status, answer.code().as_str()), (503, "origin_unreachable"), "{path}");
+    }
+    // So is what the origin refuses.
+    let refused = problem(&bed.isolate.request_id(None), Code::CommentNotFound, "no such comment", vec![]);
+    let body = futures_executor::block_on(read_bounded(refused.into_body(), 1 << 16)).unwrap();
+    bed.advance_ms(60_000);
+    bed.set_answer(origin_answer(
+        404,
+        std::str::from_utf8(&body).unwrap(),
+        &[("content-type", "application/problem+json")],
+    ));
+    let answer = bed.send("GET", "/t/article/7?comment=5", &browser, "");
+    assert_eq!(answer.status, 404);
+    assert!(answer.body.contains("href=\"/t/article/7?lang=de\">Alle Kommentare</a>"), "{}", answer.body);
 }
 
 #[test]

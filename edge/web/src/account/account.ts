@@ -5,9 +5,12 @@ import { type Announcing, announce } from '../dom/announce.ts';
 import { kindOf } from '../model/member.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { hasSignInCode } from '../util/sign-in-code.ts';
+import { jitter, type Timer } from '../util/time.ts';
 import type { Bell } from './bell.ts';
 import type * as AccountParts from './parts.ts';
 import type { AccountSession } from './session.ts';
+
+const NOTIFIED_AFTER_MS = 3_000;
 
 export interface AccountHost extends ThreadContext {
   readonly frame: Announcing & {
@@ -31,6 +34,7 @@ export class ReaderAccount {
   #loading: Promise<Loaded> | null = null;
   #loaded: Loaded | null = null;
   #isStopped = false;
+  #answeredTimer: Timer | undefined;
 
   constructor(host: AccountHost) {
     this.#host = host;
@@ -43,8 +47,16 @@ export class ReaderAccount {
 
   stop(): void {
     this.#isStopped = true;
+    clearTimeout(this.#answeredTimer);
     this.#loaded?.session.stop();
     this.#loaded?.bell.stop();
+  }
+
+  /** The reader has been answered: the notification of it is there in a moment. */
+  onAnswered(): void {
+    clearTimeout(this.#answeredTimer);
+    const refresh = () => this.#loaded?.bell.refresh();
+    this.#answeredTimer = setTimeout(refresh, jitter(NOTIFIED_AFTER_MS));
   }
 
   onIdentityChange(): void {

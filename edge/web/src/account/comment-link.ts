@@ -4,6 +4,7 @@ import { fetchSubject, plainPageUrl } from '../api/public.ts';
 import { subjectNameOf } from '../api/subject-name.ts';
 import type { Comment } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
+import { safeHtml } from '../dom/safe-html.ts';
 import { safeUrl } from '../dom/safe-url.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 
@@ -21,7 +22,7 @@ export function commentLink(
 ): HTMLAnchorElement {
   const name = subjectNameOf(comment.subject);
   const hash = `#comment-${comment.id}`;
-  const excerpt = excerptOf(comment.content);
+  const excerpt = excerptOf(comment);
   if (name === subject) {
     return h('a', { href: hash, dir: 'auto', on: { click: close } }, excerpt);
   }
@@ -38,7 +39,11 @@ export function commentLink(
   return h('a', { href: plainPage, dir: 'auto', on: { click: follow } }, excerpt);
 }
 
-const excerptOf = (content: string): string => {
-  const chars = [...content];
-  return chars.length > EXCERPT_LENGTH ? `${chars.slice(0, EXCERPT_LENGTH).join('')}…` : content;
-};
+/** What a reader reads, without the marks of its layout. */
+function excerptOf({ content, html }: Comment): string {
+  const text = html ? (h('div', {}, safeHtml(html)).textContent ?? '') : content;
+  const chars = [...text.replace(/\s+/g, ' ').trim()];
+  return chars.length > EXCERPT_LENGTH
+    ? `${chars.slice(0, EXCERPT_LENGTH).join('')}…`
+    : chars.join('');
+}

@@ -46,19 +46,29 @@ export async function openNotifications(
   await load();
 }
 
-function item(
-  host: NotificationsHost,
-  { kind, actor, comment, created_at, read }: Notification,
-  close: () => void,
-): HTMLElement {
-  const { locale, text } = host;
+function item(host: NotificationsHost, notification: Notification, close: () => void): HTMLElement {
+  const { locale } = host;
+  const { comment, created_at, read } = notification;
   const own = accountText(locale);
-  const name = actor?.name || text.anonymous;
-  const sentence = kind === 'decision' ? own.decided : own.notified[kind](name);
+  const sentence = sentenceOf(host, notification);
   return h(
     'li',
     { class: read ? null : 'is-unread' },
-    h('p', {}, sentence, ' · ', locale.timeAgo(created_at)),
+    h('p', {}, ...sentence, ' · ', locale.timeAgo(created_at)),
     comment ? commentLink(host, comment, close) : h('p', { class: 'excerpt' }, own.gone),
   );
+}
+
+function sentenceOf(
+  { locale, text }: NotificationsHost,
+  { kind, actor, comment, title }: Notification,
+): (string | HTMLElement)[] {
+  const own = accountText(locale);
+  const name = actor?.name || text.anonymous;
+  if (kind === 'decision') return [own.decided];
+  if (kind === 'watched') {
+    return [own.newComments, ': ', h('bdi', {}, title || comment?.subject.key || '…')];
+  }
+  // A server that is newer than this page may have kinds that it does not know.
+  return [own.notified[kind]?.(name) ?? name];
 }

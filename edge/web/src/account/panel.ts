@@ -10,16 +10,18 @@ import { dropGuest, dropSession, kindOf } from '../model/member.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { accountText } from '../text/account.ts';
 import { describeProblem } from '../text/describe-problem.ts';
+import { type LanguageTag, matchLanguage } from '../text/match-language.ts';
 import { AccountDialog } from './dialog.ts';
 import { openOwnComments } from './own-comments.ts';
 import { PictureForm } from './picture-form.ts';
 import type { AccountSession } from './session.ts';
+import { openWatches } from './watches.ts';
 
 const FREQUENCIES: readonly MailFrequency[] = ['each', 'daily', 'never'];
 /** The languages of mails, by their own names. */
-const LANGUAGES: readonly [string, string][] = [
+const LANGUAGES: readonly [LanguageTag, string][] = [
   ['en', 'English'],
-  ['zh', '中文（简体）'],
+  ['zh-CN', '中文（简体）'],
   ['zh-TW', '中文（繁體）'],
   ['ja', '日本語'],
   ['ko', '한국어'],
@@ -131,7 +133,8 @@ class AccountPanel {
       notify,
       (value) => change({ notify: value as MailFrequency }),
     );
-    const languages = select(this.#own.mailLanguage, LANGUAGES, language ?? '', (value) =>
+    const chosen = matchLanguage([language]);
+    const languages = select(this.#own.mailLanguage, LANGUAGES, chosen, (value) =>
       change({ language: value }),
     );
     return h('div', { class: 'fields' }, ...frequency, ...languages);
@@ -142,6 +145,10 @@ class AccountPanel {
     const openComments = () => {
       this.#dialog.close();
       openOwnComments(this.#host, id, this.#place);
+    };
+    const openWatched = () => {
+      this.#dialog.close();
+      openWatches(this.#host, this.#place);
     };
     const signOut = h(
       'button',
@@ -165,6 +172,11 @@ class AccountPanel {
         'button',
         { type: 'button', class: 'button', on: { click: openComments } },
         this.#own.myComments,
+      ),
+      h(
+        'button',
+        { type: 'button', class: 'button', on: { click: openWatched } },
+        this.#own.watches,
       ),
       h(
         'button',

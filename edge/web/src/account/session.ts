@@ -22,7 +22,14 @@ import { ApiProblem } from '../api/problem.ts';
 import { fieldDetail, isRepeatable } from '../api/problem-details.ts';
 import type { Guest, Session, SignInProvider } from '../api/wire.ts';
 import type { ReaderIdentity } from '../model/identity.ts';
-import { dropGuest, dropSession, keepSession, kindOf, readTokenClaims } from '../model/member.ts';
+import {
+  dropGuest,
+  dropSession,
+  keepSession,
+  kindOf,
+  memberOf,
+  readTokenClaims,
+} from '../model/member.ts';
 import { siteStorage } from '../util/json-storage.ts';
 import { keepIn, removeFrom } from '../util/keep.ts';
 import type { Timer } from '../util/time.ts';
@@ -31,6 +38,8 @@ import type { Timer } from '../util/time.ts';
 const CODE_IN_ADDRESS = /^#gailou-code=(\w+)&gailou-state=([\w-]+)$/;
 /** A token is refreshed this long before it ends. */
 const REFRESH_MARGIN_MS = 60_000;
+/** After one that had no answer; the network may come back before. */
+const REFRESH_RETRY_MS = 15_000;
 /** The longest wait that a timer takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const WINDOW_FEATURES = 'popup,width=480,height=680';
@@ -63,6 +72,8 @@ export class AccountSession {
   /** Refreshes a token that has ended, and each one before it ends; and takes the code of a mailed link. */
   start(): void {
     if (this.#host.identity.session) this.#scheduleRefresh();
+    const { signal } = this.#ended;
+    window.addEventListener('online', () => this.#scheduleRefresh(), { signal });
     const code = this.#takeCode();
     if (code) this.#exchange(code);
     this.mergeGuest();
@@ -74,8 +85,9 @@ export class AccountSession {
     const { guest } = identity;
     const kind = kindOf(identity);
     if (!guest || kind === 'guest') return;
+    let name = '';
     try {
-      await mergeGuest(api, guest.token);
+      ({ name } = (await mergeGuest(api, guest.token)).data);
     } catch (problem) {
       if (!(problem instanceof ApiProblem)) throw problem;
       // A guest who has ended is forgotten; what else went wrong may go well when the page is opened next.
@@ -83,6 +95,8 @@ export class AccountSession {
       return;
     }
     dropGuest(identity);
+    // An account that had no name has the guest's; what is written has the name of the token.
+    if (memberOf(identity)?.name !== name && (await this.renew())) reader.onIdentityChange();
     reader.onMerge(guest);
   }
 
@@ -123,7 +137,10 @@ export class AccountSession {
 
   /** Has a link mailed. Rejects with an `ApiProblem`. */
   async mailLink(email: string): Promise<void> {
-    const state = crypto.getRandomValues(new Uint32Array(4)).join('-');
+    // The first link may be the one that is opened, also where the reader has asked for another.
+    const state =
+      siteStorage.get<string>(this.#stateKey) ??
+      crypto.getRandomValues(new Uint32Array(4)).join('-');
     keepIn(siteStorage, this.#stateKey, state);
     const [page] = location.href.split('#');
     await mailSignInLink(this.#host.api, { email, site: location.origin, page, state });
@@ -195,11 +212,11 @@ export class AccountSession {
     this.mergeGuest();
   }
 
-  #scheduleRefresh(): void {
+  #scheduleRefresh(leastWaitMs = 0): void {
     clearTimeout(this.#timer);
     const { session } = this.#host.identity;
     if (!session) return;
-    const wait = Math.max(0, session.expires_at - Date.now() - REFRESH_MARGIN_MS);
+    const wait = Math.max(leastWaitMs, session.expires_at - Date.now() - REFRESH_MARGIN_MS);
     this.#timer = setTimeout(() => this.#refreshInTime(), Math.min(wait, MAX_TIMER_MS));
   }
 
@@ -207,7 +224,7 @@ export class AccountSession {
     const isEnding = (session: Session) =>
       session.expires_at - Date.now() <= REFRESH_MARGIN_MS && !this.#ended.signal.aborted;
     await this.#refresh(isEnding);
-    if (!this.#ended.signal.aborted) this.#scheduleRefresh();
+    if (!this.#ended.signal.aborted) this.#scheduleRefresh(REFRESH_RETRY_MS);
   }
 
   /** Another token, unless the one that is there is good; null when there is none any more. */
@@ -225,8 +242,8 @@ export class AccountSession {
         // The cookie is that of another account: what is written would be another's.
       } catch (problem) {
         if (!(problem instanceof ApiProblem)) throw problem;
-        // Without an answer the token may be good for a moment still.
-        if (isRepeatable(problem) && session.expires_at > Date.now()) return session;
+        // Without an answer the cookie may be good still, whatever has become of the token.
+        if (isRepeatable(problem)) return session;
       }
       dropSession(identity);
       reader.onIdentityChange();

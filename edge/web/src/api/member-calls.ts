@@ -3,11 +3,12 @@
 import type { ApiClient } from './client.ts';
 import { subjectPath } from './paths.ts';
 import { encodeQuery } from './query.ts';
-import { explained, request, send } from './send.ts';
+import { explained, renewed, request, send } from './send.ts';
 import type { ApiAnswer } from './transport.ts';
 import { sendFile, type Upload } from './upload.ts';
 import type {
   Comment,
+  EarlierText,
   Guest,
   Me,
   Media,
@@ -18,6 +19,7 @@ import type {
   Session,
   SignInLinkRequest,
   SignInProvider,
+  WatchedThread,
 } from './wire.ts';
 
 /** A guest without a name may react and report. */
@@ -101,6 +103,29 @@ export function readNotifications(api: ApiClient, upTo: string): Promise<ApiAnsw
   return send(api, 'POST', '/v1/me/notifications/read', { body: { up_to: upTo } });
 }
 
+export function getWatch(
+  api: ApiClient,
+  subject: string,
+): Promise<ApiAnswer<{ watching: boolean }>> {
+  return send(api, 'GET', `${subjectPath(subject)}/watch`);
+}
+
+/** Has the reader notified of new comments in the subject, or not any more. */
+export function setWatch(
+  api: ApiClient,
+  subject: string,
+  isWatching: boolean,
+): Promise<ApiAnswer<null>> {
+  return send(api, isWatching ? 'PUT' : 'DELETE', `${subjectPath(subject)}/watch`);
+}
+
+export function listWatches(
+  api: ApiClient,
+  query: { cursor?: string },
+): Promise<ApiAnswer<{ data: WatchedThread[]; page: { next: string | null } }>> {
+  return send(api, 'GET', `/v1/me/watches?${encodeQuery(query)}`);
+}
+
 export function postComment(
   api: ApiClient,
   subject: string,
@@ -122,12 +147,9 @@ export function previewText(
   return token ? request(api, { ...call, token }) : send(api, call.method, call.url, call);
 }
 
-export async function uploadPicture(api: ApiClient, upload: Omit<Upload, 'token'>): Promise<Media> {
-  const sent = sendFile<Media>(`${api.base}/v1/media`, {
-    ...upload,
-    token: api.token,
-  });
-  return explained(api, sent);
+export function uploadPicture(api: ApiClient, upload: Omit<Upload, 'token'>): Promise<Media> {
+  const address = `${api.base}/v1/media`;
+  return renewed(api, () => explained(api, sendFile(address, { ...upload, token: api.token })));
 }
 
 export function editComment(
@@ -155,6 +177,14 @@ export function reportComment(
   challengeAnswer?: string,
 ): Promise<ApiAnswer<null>> {
   return send(api, 'POST', `/v1/comments/${id}/reports`, { body, challengeAnswer });
+}
+
+/** As readers saw them, the first one first. */
+export function listEarlierTexts(
+  api: ApiClient,
+  id: string,
+): Promise<ApiAnswer<{ data: EarlierText[] }>> {
+  return request(api, { method: 'GET', url: `/v1/comments/${id}/history` });
 }
 
 /** What a member has written for all readers, the newest first. */

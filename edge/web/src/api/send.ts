@@ -6,13 +6,20 @@ import { type ApiRequest, sendRequest } from './request.ts';
 import type { ApiAnswer } from './transport.ts';
 
 /** With the reader's token; once more with another one where the server refuses it, having done nothing. */
-export async function send<Data>(
+export function send<Data>(
   api: ApiClient,
   method: ApiRequest['method'],
   path: string,
   options: Pick<ApiRequest, 'body' | 'idempotencyKey' | 'challengeAnswer' | 'keepalive'> = {},
 ): Promise<ApiAnswer<Data>> {
-  const attempt = () => request<Data>(api, { method, url: path, token: api.token, ...options });
+  return renewed(api, () => request(api, { method, url: path, token: api.token, ...options }));
+}
+
+/** What a call with the reader's token gives, made once more with another one where the server refuses that. */
+export async function renewed<Answer>(
+  api: ApiClient,
+  attempt: () => Promise<Answer>,
+): Promise<Answer> {
   try {
     return await attempt();
   } catch (problem) {

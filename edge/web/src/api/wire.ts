@@ -80,6 +80,14 @@ export interface Subject extends SubjectName {
   state: 'open' | 'closed' | 'hidden';
   comments: number;
   pinned: Comment[];
+  /** Whether readers may see the earlier texts of edited comments. */
+  earlier_texts?: boolean;
+}
+
+/** A text that an edit has replaced. */
+export interface EarlierText {
+  content: string;
+  replaced_at: number;
 }
 
 /** A comment as those above it quote it. */
@@ -190,12 +198,22 @@ export interface Me extends MemberName {
 
 export interface Notification {
   id: string;
-  kind: 'reply' | 'mention' | 'decision';
+  kind: 'reply' | 'mention' | 'watched' | 'decision';
   /** Null when it is no longer shown. */
   comment: Comment | null;
   actor: MemberName | null;
+  /** Of the watched subject. */
+  title: string | null;
   created_at: number;
   read: boolean;
+}
+
+/** A subject that the reader watches. */
+export interface WatchedThread {
+  type: string;
+  key: string;
+  title: string | null;
+  url: string | null;
 }
 
 export interface Notifications {

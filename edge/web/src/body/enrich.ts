@@ -1,6 +1,6 @@
 /**
- * What the text of a comment gets after it is shown: marked names, the languages of its paragraphs, stickers, colours of its
- * code, formulas.
+ * What the text of a comment gets after it is shown: marked names and tasks, aligned columns, the languages of its
+ * paragraphs, stickers, colours of its code, formulas.
  */
 
 import type { QuotedComment } from '../model/shown-comment.ts';
@@ -12,6 +12,8 @@ import { isFormulaLanguage } from './formula-source.ts';
 import { markMentions } from './mentions.ts';
 import { packsAddress } from './packs-address.ts';
 import { markLanguages } from './paragraph-language.ts';
+import { alignColumns } from './table-columns.ts';
+import { markTasks } from './tasks.ts';
 
 addStyles(css);
 
@@ -20,10 +22,12 @@ const MAY_HAVE_STICKER = /:\S+:/;
 /** Code and the names of stickers stay as they are where what it needs cannot be loaded. */
 export function enrich(
   body: HTMLElement,
-  { content, mentions = [] }: Pick<QuotedComment, 'content' | 'mentions'>,
+  { content, html, mentions = [] }: Pick<QuotedComment, 'content' | 'html' | 'mentions'>,
   locale: Locale,
 ): void {
   markMentions(body, mentions);
+  markTasks(body);
+  alignColumns(body, html);
   markLanguages(body, locale.tag);
   const packs = packsAddress(body);
   if (packs && MAY_HAVE_STICKER.test(content)) {

@@ -36,4 +36,4 @@ export function authorBadges(
 }
 
 const badge = (name: string, textContent: string, title = '') =>
-  make('span', { className: `badge ${name}`, part: 'seal', textContent, ...(title && { title }) });
+  make('span', { className: `badge ${name}`, part: 'seal', textContent, title });

@@ -6,8 +6,8 @@
 import type { Strings } from '../text/en.ts';
 import type { FoldedText, Unfolding } from './unfold.ts';
 
-/** Less HTML than this fills no more lines than a folded text has. */
-const MIN_FOLDED_LENGTH = 90;
+/** Less HTML than this, with the element that holds it, fills no more lines than a folded text has. */
+const MIN_FOLDED_LENGTH = 110;
 
 export const FOLD_HTML = '<div class="fold"><div class="clip"></div></div>';
 
@@ -22,7 +22,7 @@ export class TextFold implements FoldedText {
   readonly text: Strings;
   isUnfolded = false;
   isCut = false;
-  #body: HTMLElement | null = null;
+  #html = '';
   /** Null until a text is cut. */
   #unfolding: Unfolding | null = null;
 
@@ -33,12 +33,13 @@ export class TextFold implements FoldedText {
     this.text = text;
   }
 
-  /** Shows this text; one that was unfolded stays so. */
+  /** Shows this text; one that was unfolded stays so. The same text stays, with the reader's selection and focus in it. */
   show(body: HTMLElement): void {
-    if (this.#body) observer.unobserve(this.#body);
-    this.#body = body;
+    const html = body.outerHTML;
+    if (html === this.#html) return;
+    this.#html = html;
     this.clip.replaceChildren(body);
-    const isLong = body.innerHTML.length >= MIN_FOLDED_LENGTH;
+    const isLong = html.length >= MIN_FOLDED_LENGTH;
     this.clip.classList.toggle('foldable', isLong && !this.isUnfolded);
     this.#setCut(false);
     if (!isLong) return;
@@ -47,8 +48,9 @@ export class TextFold implements FoldedText {
   }
 
   measure(): void {
-    if (this.isUnfolded || !this.#body) return;
-    this.#setCut(this.#body.offsetHeight > this.clip.clientHeight + 1);
+    const { clip, isUnfolded } = this;
+    if (isUnfolded) return;
+    this.#setCut((clip.firstElementChild as HTMLElement).offsetHeight > clip.clientHeight + 1);
   }
 
   /** A text stays whole where what shows the rest cannot be loaded. */

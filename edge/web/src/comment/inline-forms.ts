@@ -4,6 +4,7 @@ import type { ComposerPurpose } from '../composer/composer.ts';
 import { h } from '../dom/html.ts';
 import { isTombstone } from '../model/shown-comment.ts';
 import type { CommentHost, MessagePlace, OwningComment } from './host.ts';
+import { bodyOf } from './parts.ts';
 
 export class InlineForms {
   readonly #editButton: HTMLButtonElement;
@@ -41,7 +42,11 @@ export class InlineForms {
   async #openEdit(): Promise<void> {
     const { comment, slot } = this.#view;
     const close = () => this.#view.hideBody(false);
-    const edit = { edit: comment };
+    const { api, locale } = this.#thread;
+    const kept = () => [
+      ...bodyOf(comment, locale, api.base).querySelectorAll<HTMLElement>('.media > a'),
+    ];
+    const edit = { edit: comment, kept };
     if (await openForm(this.#thread, edit, slot, this.#editButton, this.#view, close)) {
       this.#view.hideBody(true);
     }

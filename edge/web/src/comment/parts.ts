@@ -34,8 +34,8 @@ export function hueOf(id: string): number {
   return (hash * 47) % 360;
 }
 
-/** Code, what may be a sticker, or letters that say which language they are of, or nearly. */
-const HAS_DETAILS = /<pre|:\S+:|[\u0400-\u07ff\u3040-\ud7af]/;
+/** Code, aligned columns, what may be a sticker, a task, or letters that say which language they are of, or nearly. */
+const HAS_DETAILS = /<pre| align|:\S+:|[☐☑\u0400-\u07ff\u3040-\ud7af]/;
 
 /** The text and the pictures of a comment; a sentence in the place of a deleted one. `server` has the pictures. */
 export function bodyOf(comment: QuotedComment, locale: Locale, server: string): HTMLElement {

@@ -90,7 +90,7 @@ export class QuotedFloorView {
     this.#name.disabled = isTombstone(floor);
     const author = floor.author && { ...floor.author, level: null };
     this.#badges.replaceChildren(...authorBadges(author, ownerId, text));
-    this.#number.textContent = String(number);
+    this.#number.textContent = text.storey(number);
     this.#number.setAttribute('aria-label', text.actOnFloor(number, name));
     if (isChanged) this.#fold.show(placeholder ?? bodyOf(floor, locale, api.base));
     if (isTombstone(floor)) this.#close();

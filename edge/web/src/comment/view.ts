@@ -158,11 +158,9 @@ export class CommentView implements OwningComment {
     if (isFramed || this.conversation) {
       this.useConversation((each) => each.drawByItself(isFramed, isAlone));
     }
-    const isLine = isAnswer && !isFramed && reply_to;
-    this.answer.hidden = !isLine;
-    if (!isLine) return;
+    this.answer.hidden = !isAnswer || isFramed || !reply_to;
     this.answered.href = `#comment-${parent_id}`;
-    this.answered.textContent = reply_to.name || text.anonymous;
+    this.answered.textContent = reply_to && (reply_to.name || text.anonymous);
   }
 
   /** Shows the few replies that a list brings along, unless the reader has opened all of them. */
@@ -190,9 +188,10 @@ export class CommentView implements OwningComment {
       button.hidden = !isPublished;
     }
     reply.hidden = !isPublished || !isOpen;
-    reply.textContent = mode === 'building' ? text.build : text.reply;
-    reply.ariaLabel =
-      mode === 'building' ? `${text.build}: ${authorName}` : text.writeReply(authorName);
+    [reply.textContent, reply.ariaLabel] =
+      mode === 'building'
+        ? [text.build, `${text.build}: ${authorName}`]
+        : [text.reply, text.writeReply(authorName)];
     this.more.hidden = !isPublished;
     if (later) later.acts.render(this);
     // Without the first action the time is the tab stop.
@@ -204,7 +203,7 @@ export class CommentView implements OwningComment {
     const { api, locale, muting } = this.#thread;
     const isGone = isTombstone(comment);
     const isSending = comment.state === 'sending';
-    showAuthor(this.avatar, comment.author, isGone ? '·' : this.authorName);
+    showAuthor(this.avatar, comment.author, this.authorName);
     this.author.textContent = this.authorName;
     this.author.disabled = isGone || isSending;
     this.#renderBadges();
@@ -213,6 +212,7 @@ export class CommentView implements OwningComment {
     const placeholder = muting?.placeholder(comment) ?? null;
     this.node.classList.toggle('muted', placeholder !== null);
     this.node.classList.toggle('sending', isSending);
+    this.article.classList.toggle('deleted', isGone);
     this.#fold.show(placeholder ?? bodyOf(comment, locale, api.base));
     if (isGone) this.conversation?.render();
     this.renderActions();
@@ -224,11 +224,12 @@ export class CommentView implements OwningComment {
     this.author.after(...commentBadges(this.comment, this.isPinned, ownerId, text));
   }
 
-  /** A root has its number in the list, and an answer in a building its place in the chain. */
+  /** A root has its number in the list, and in a building all have their place in the chain. */
   #floorText(): string {
     const { mode, text } = this.#thread;
     const { floor, path } = this.comment;
-    if (path.length === 1) return floor ? text.floor(floor) : '';
-    return mode === 'building' ? text.storey(path.length) : '';
+    const number = floor && path.length === 1 && text.floor(floor);
+    const storey = mode === 'building' && text.storey(path.length);
+    return [number, storey].filter(Boolean).join(' · ');
   }
 }

@@ -9,8 +9,7 @@ import type { ApiAnswer } from '../api/transport.ts';
 import type { Challenge, Comment, MemberName } from '../api/wire.ts';
 import { closeOnEscape } from '../dom/escape.ts';
 import { h } from '../dom/html.ts';
-import { selectedTextIn } from '../dom/selection.ts';
-import { kindOf, memberOf } from '../model/member.ts';
+import { isRefused, kindOf, memberOf } from '../model/member.ts';
 import { type AnsweredComment, authorNameOf, type ShownComment } from '../model/shown-comment.ts';
 import type { ThreadContext } from '../model/thread-context.ts';
 import { composerText } from '../text/composer.ts';
@@ -25,7 +24,9 @@ import { ComposerForm } from './form.ts';
 import { mentionedIn } from './mention-names.ts';
 import { PictureTray } from './pictures.ts';
 import { fetchPreview } from './preview.ts';
+import { selectionAround } from './selection-around.ts';
 import { type ComposerShell, composerShell } from './shell.ts';
+import type { PreviewedText } from './tabs.ts';
 import { quoteOf } from './text-edit.ts';
 
 /** The server's limit. */
@@ -48,6 +49,7 @@ export interface ComposerHost extends ThreadContext {
 interface ComposerReader {
   /** True when the token was a guest's: the form asks for a name again. */
   dropRefusedToken(problem: ApiProblem): boolean;
+  askToSignIn(): void;
 }
 
 interface ComposerComments {
@@ -69,7 +71,7 @@ interface PostWriter {
   rename(name: string): Promise<void>;
   /** The node of a comment that is on its way. */
   showSending(content: string, parent: AnsweredComment | null, guestName: string): HTMLElement;
-  acceptPost(comment: Comment): void;
+  acceptPost(comment: Comment, written: string): void;
   acceptEdit(comment: Comment): void;
 }
 
@@ -79,6 +81,8 @@ export interface ComposerPurpose {
   parent?: AnsweredComment;
   /** The comment to edit. */
   edit?: ShownComment;
+  /** The pictures of that comment, which it keeps, for the preview. */
+  kept?: () => HTMLElement[];
   /** Where the form will be: a selection in the comment around it is quoted. */
   place?: HTMLElement;
 }
@@ -87,6 +91,7 @@ export class Composer {
   readonly #thread: ComposerHost;
   readonly #parent: AnsweredComment | null;
   readonly #edit: ShownComment | null;
+  readonly #kept: () => HTMLElement[];
   readonly #close: (() => void) | null;
   readonly #form: ComposerForm;
   readonly #draft: ComposerDraft;
@@ -101,40 +106,48 @@ export class Composer {
   /** `close` takes the form away; the form at the top of a thread has none, but a shell that is on the page. */
   constructor(
     thread: ComposerHost,
-    { parent, edit, place }: ComposerPurpose = {},
+    { parent, edit, kept = () => [], place }: ComposerPurpose = {},
     close: (() => void) | null = null,
     shell?: ComposerShell,
   ) {
     this.#thread = thread;
     this.#parent = parent ?? null;
     this.#edit = edit ?? null;
-    this.#close = close;
-    const scope = draftScope(thread.api.base, thread.subject, parent?.id);
-    // An edit begins with the text of the comment each time.
-    this.#draft = new ComposerDraft(edit ? null : tabStorage, scope);
+    this.#kept = kept;
+    this.#close =
+      close &&
+      (() => {
+        // The next edit begins with the text of the comment.
+        if (edit) this.#draft.save('');
+        close();
+      });
+    const of = edit ? `edit ${edit.id}` : parent?.id;
+    this.#draft = new ComposerDraft(tabStorage, draftScope(thread.api.base, thread.subject, of));
     this.#form = new ComposerForm(
       shell ?? composerShell(this.#label(), this.#label()),
       this.#submitLabel(),
       {
         onInput: () => this.#onInput(),
         onSubmit: () => this.#submit(),
-        onCancel: close,
+        onCancel: this.#close,
       },
       thread.text,
     );
     this.#pictures = edit ? null : this.#makePictures();
     const quoted = parent && place ? selectionAround(place) : '';
     const { input } = this.#form.text;
-    const draft = edit ? edit.content : this.#draft.restore();
+    const draft = this.#draft.restore() ?? edit?.content;
     // What was written while this was on its way is the newer text.
     if (draft && !input.value) input.value = draft;
+    this.#form.name.input.value = this.#draft.name;
+    this.#form.name.input.addEventListener('input', () => this.#saveDraft());
     if (quoted) this.#beginWith(quoted);
     this.showIdentity();
     this.#showCount();
     // A line that has become a form has the focus already.
     if (this.#form.node.matches(':focus-within')) this.#offerSignIn();
     else this.#form.node.addEventListener('focusin', () => this.#offerSignIn(), { once: true });
-    if (close) closeOnEscape(this.#form.node, close);
+    if (this.#close) closeOnEscape(this.#form.node, this.#close);
     this.#addTools();
   }
 
@@ -152,7 +165,7 @@ export class Composer {
 
   /** Shows who posts, or asks for a name when no identity is known. */
   showIdentity(): void {
-    const { account, identity, text } = this.#thread;
+    const { account, identity, reader, text } = this.#thread;
     const kind = kindOf(identity);
     const member = memberOf(identity);
     const { postingAs } = this.#form;
@@ -162,13 +175,22 @@ export class Composer {
     this.#form.asksName = (isNameless || this.#isRenaming) && !this.#edit;
     postingAs.replaceChildren();
     if (!member || this.#edit || this.#form.asksName) return;
-    postingAs.append(text.postingAs(member.name || text.anonymous));
+    if (isRefused(identity)) {
+      const signIn = linkButton(text.signIn, () => reader.askToSignIn());
+      postingAs.append(`${text.errors.token_invalid} `, signIn);
+      return;
+    }
+    const links = [linkButton(text.yourAccount, () => account.openPanel())];
     if (kind === 'guest') {
       const change = () => this.#changeName(member.name);
-      postingAs.append(linkButton(text.change, change, text.changeName));
-      if (this.#canSignIn) postingAs.append(this.#signInButton());
+      if (this.#canSignIn) links.unshift(this.#signInButton());
+      links.unshift(linkButton(text.change, change, text.changeName));
     }
-    postingAs.append(linkButton(text.yourAccount, () => account.openPanel()));
+    const separated = links.flatMap((link) => [
+      h('span', { class: 'dot', 'aria-hidden': true }, '·'),
+      link,
+    ]);
+    postingAs.append(text.postingAs(member.name || text.anonymous), ...separated.slice(1));
   }
 
   /** Who has no account here may sign in instead of giving a name. */
@@ -186,7 +208,7 @@ export class Composer {
 
   /** A form without them is a form. */
   async #addTools(): Promise<void> {
-    const { api, locale } = this.#thread;
+    const { locale } = this.#thread;
     const tools = await import('./tools.ts').catch(() => null);
     if (!tools) return;
     new tools.ComposerTools({
@@ -195,8 +217,18 @@ export class Composer {
       pictureButton: this.#pictures?.button ?? null,
       names: this.#edit ? null : () => this.#names(),
       onMention: (member) => this.#draft.picked.push(member),
-      preview: (content) => fetchPreview(api, content),
+      preview: (content) => this.#preview(content),
     });
+  }
+
+  /** An edit keeps the mentions and the pictures of its comment. */
+  async #preview(content: string): Promise<PreviewedText> {
+    const { picked } = this.#draft;
+    const ids = mentionedIn(content, picked);
+    const mentions = this.#edit?.mentions ?? picked.filter(({ id }) => ids.includes(id));
+    const drawn = this.#pictures?.drawn() ?? this.#kept();
+    const [html, pictures] = await Promise.all([fetchPreview(this.#thread.api, content), drawn]);
+    return { html, mentions, pictures };
   }
 
   /** Who has written here, the one who is answered first; not the reader. */
@@ -270,6 +302,7 @@ export class Composer {
   }
 
   #saveDraft(): void {
+    this.#draft.name = this.#form.asksName ? this.#form.name.input.value : '';
     this.#draft.save(this.#form.text.input.value);
   }
 
@@ -393,14 +426,16 @@ export class Composer {
       this.#close?.();
       return;
     }
+    const written = this.#form.text.input.value.trim();
     this.#draft.forgetKey();
     this.#pictures?.clear();
     this.#form.text.input.value = '';
+    this.#form.showWriting();
     this.#saveDraft();
     this.#showCount();
     this.#close?.();
     sending?.remove();
-    writing.acceptPost(comment);
+    writing.acceptPost(comment, written);
   }
 
   #fail(problem: unknown): void {
@@ -424,9 +459,8 @@ export class Composer {
   #showProblem(problem: ApiProblem): void {
     const { locale, text } = this.#thread;
     this.#thread.emitProblem(problem);
-    const nameDetail = this.#form.asksName ? fieldDetail(problem, 'name') : null;
-    if (nameDetail) {
-      this.#form.showNameError(nameDetail);
+    if (this.#form.asksName && fieldDetail(problem, 'name')) {
+      this.#form.showNameError(text.errors.name_refused);
       return;
     }
     // The sentence about a rejected text names its categories already.
@@ -454,15 +488,6 @@ export class Composer {
       },
     });
   }
-}
-
-/** What the reader has selected in the comment that a form opens in. */
-function selectionAround(place: HTMLElement): string {
-  // A quoted floor has a text of its own.
-  const floor = place.closest('.fl');
-  const bodies = place.closest('article')?.querySelectorAll<HTMLElement>('.body') ?? [];
-  const body = [...bodies].find((each) => each.closest('.fl') === floor);
-  return body ? selectedTextIn(body) : '';
 }
 
 function linkButton(label: string, onClick: () => void, name: string | null = null): HTMLElement {

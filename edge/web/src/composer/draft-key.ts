@@ -1,5 +1,5 @@
-/** Where the tab keeps the draft of a form. `scope` names the thread and the parent. */
+/** Where the tab keeps the draft of a form. `scope` names the thread, and the parent or the edited comment. */
 export const draftKey = (scope: string): string => `gailou:draft:${scope}`;
 
-export const draftScope = (base: string, subject: string, parentId = ''): string =>
-  `${base}|${subject}|${parentId}`;
+export const draftScope = (base: string, subject: string, of = ''): string =>
+  `${base}|${subject}|${of}`;

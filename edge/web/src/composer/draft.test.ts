@@ -45,10 +45,14 @@ test('empty text leaves no draft', () => {
   assert.equal(new ComposerDraft(tabStorage, scope).restore(), null);
 });
 
-test('without a storage nothing is kept', () => {
-  const draft = new ComposerDraft(null, newScope());
-  draft.save('hello');
-  assert.equal(draft.restore(), null);
+test('name of a guest is kept with the text', () => {
+  const scope = newScope();
+  const before = new ComposerDraft(tabStorage, scope);
+  before.name = 'Ann';
+  before.save('hello');
+  const after = new ComposerDraft(tabStorage, scope);
+  after.restore();
+  assert.equal(after.name, 'Ann');
 });
 
 test('who was picked to be mentioned is kept with the text', () => {

@@ -14,27 +14,32 @@ interface StoredDraft {
   key: string | null;
   /** Whom the reader has picked to mention. */
   picked?: MemberName[];
+  /** The name that a guest has typed and not yet posted with. */
+  name?: string;
 }
 
 export class ComposerDraft {
   /** Whom the reader has picked to mention, whether the text still names them or not. */
   picked: MemberName[] = [];
-  readonly #storage: JsonStorage | null;
+  /** The name that a guest has typed and not yet posted with. */
+  name = '';
+  readonly #storage: JsonStorage;
   readonly #storageKey: string;
   /** The last text that was sent, with the ids of its pictures, and its key. */
   #sent: { text: string; media: string; key: string } | null = null;
 
-  /** `scope` names the thread and the parent. Without a storage nothing is kept. */
-  constructor(storage: JsonStorage | null, scope: string) {
+  /** `scope` names the thread, and the parent or the edited comment. */
+  constructor(storage: JsonStorage, scope: string) {
     this.#storage = storage;
     this.#storageKey = draftKey(scope);
   }
 
   /** The stored text; null when there is none. */
   restore(): string | null {
-    const draft = this.#storage?.get<StoredDraft>(this.#storageKey);
+    const draft = this.#storage.get<StoredDraft>(this.#storageKey);
     if (!draft) return null;
     this.picked = draft.picked ?? [];
+    this.name = draft.name ?? '';
     if (draft.key) this.#sent = { text: draft.text.trim(), media: '', key: draft.key };
     return draft.text;
   }
@@ -45,12 +50,17 @@ export class ComposerDraft {
     const key = isSent ? (this.#sent?.key ?? null) : null;
     if (!text) {
       this.picked = [];
-      if (this.#storage) removeFrom(this.#storage, this.#storageKey);
+      removeFrom(this.#storage, this.#storageKey);
       return;
     }
-    const { picked } = this;
-    const draft: StoredDraft = { text, key, ...(picked.length > 0 && { picked }) };
-    if (this.#storage) keepIn(this.#storage, this.#storageKey, draft);
+    const { name, picked } = this;
+    const draft: StoredDraft = {
+      text,
+      key,
+      ...(picked.length > 0 && { picked }),
+      ...(name && { name }),
+    };
+    keepIn(this.#storage, this.#storageKey, draft);
   }
 
   /** The key for sending `content` with pictures: the same one as long as both are the same. */

@@ -99,8 +99,10 @@ export class EmojiPicker {
     if (!address || this.#hasAskedForPacks) return;
     this.#hasAskedForPacks = true;
     try {
-      this.#groups = [...this.#groups, ...(await loadPacks(address))];
-      if (!this.#search.value) this.#draw();
+      const groups = await loadPacks(address);
+      this.#groups = [...this.#groups, ...groups];
+      // What is drawn stays: the focus may be in it.
+      this.#append(groups);
     } catch {
       // The page's own emoji are an addition: those that are here stay.
       this.#hasAskedForPacks = false;
@@ -108,17 +110,23 @@ export class EmojiPicker {
   }
 
   #draw(): void {
+    this.#grid.replaceChildren();
+    this.#append(this.#groups);
+  }
+
+  /** Draws what the search finds in these groups below what is drawn. */
+  #append(groups: readonly EmojiGroup[]): void {
     const wanted = this.#search.value.trim().toLowerCase();
-    const groups = this.#groups.map(({ name, emoji }) => ({
-      name,
-      emoji: emoji.filter(({ value, words }) => `${value} ${words}`.toLowerCase().includes(wanted)),
-    }));
-    const found = groups.filter(({ emoji }) => emoji.length > 0);
-    this.#grid.replaceChildren(...found.map((group) => this.#drawGroup(group)));
-    this.#grid.hidden = found.length === 0;
-    this.#status.textContent = found.length === 0 ? this.#text.nothingFound : '';
+    for (const { name, emoji } of groups) {
+      const found = emoji.filter(({ value, words }) =>
+        `${value} ${words}`.toLowerCase().includes(wanted),
+      );
+      if (found.length > 0) this.#grid.append(this.#drawGroup({ name, emoji: found }));
+    }
     const first = this.#grid.querySelector('button');
-    if (first) this.#setStop(first);
+    this.#grid.hidden = !first;
+    this.#status.textContent = first ? '' : this.#text.nothingFound;
+    if (first && !this.#grid.querySelector('button[tabindex="0"]')) this.#setStop(first);
   }
 
   #drawGroup({ name, emoji }: EmojiGroup): HTMLElement {

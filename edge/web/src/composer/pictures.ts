@@ -18,6 +18,10 @@ import { toolButton } from './tool-button.ts';
 const MAX_PICTURES = 4;
 const MAX_PICTURE_BYTES = 5 * 1024 * 1024;
 const MAX_ALT_LENGTH = 500;
+/** Of the longer side of the picture in the form, in pixels of the device. */
+const THUMBNAIL_SIDE = 192;
+/** Of the longer side of the picture in the comment, in CSS pixels: see `comment/parts.ts`. */
+const COMMENT_SIDE = 320;
 const PICTURE_TYPES: readonly string[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 /** So long nothing is written before a picture is uploaded. */
 const UPLOAD_PAUSE_MS = 2_500;
@@ -88,6 +92,19 @@ export class PictureTray {
     return Promise.all([...this.#entries].map((entry) => this.#upload(entry)));
   }
 
+  /** The pictures in the size that they have in a comment, from the files. */
+  drawn(): Promise<HTMLCanvasElement[]> {
+    return Promise.all(
+      [...this.#entries].map(async (entry) => {
+        const name = descriptionOf(entry) || this.#host.text.picture;
+        const canvas = await thumbnailOf(entry.file, name, COMMENT_SIDE * devicePixelRatio);
+        const { width, height, style } = canvas;
+        style.width = `${Math.round(width * Math.min(1, COMMENT_SIDE / Math.max(width, height)))}px`;
+        return canvas;
+      }),
+    );
+  }
+
   clear(): void {
     for (const entry of this.#entries) this.#remove(entry);
   }
@@ -138,7 +155,7 @@ export class PictureTray {
       sending: null,
       timer: undefined,
     };
-    thumbnailOf(file, name).then((thumbnail) => picture.prepend(thumbnail));
+    thumbnailOf(file, name, THUMBNAIL_SIDE).then((thumbnail) => picture.prepend(thumbnail));
     removeButton.addEventListener('click', () => {
       this.#remove(entry);
       this.#host.focus();

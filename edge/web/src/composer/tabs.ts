@@ -1,6 +1,7 @@
 /** Write and Preview: two tabs over one text. */
 
 import { ApiProblem } from '../api/problem.ts';
+import type { MemberName } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
 import { safeHtml } from '../dom/safe-html.ts';
 import { uniqueId } from '../dom/template.ts';
@@ -9,13 +10,20 @@ import { describeProblem } from '../text/describe-problem.ts';
 import type { Locale } from '../text/locale.ts';
 import { nextOf } from './toolbar.ts';
 
+/** What a text becomes when it is posted, and what goes with it. */
+export interface PreviewedText {
+  readonly html: string;
+  readonly mentions: MemberName[];
+  readonly pictures: readonly HTMLElement[];
+}
+
 interface TabsHost {
   readonly locale: Locale;
   readonly input: HTMLTextAreaElement;
   /** Around the field: the panel of the first tab. */
   readonly field: HTMLElement;
-  /** The HTML of a text; rejects with an `ApiProblem`. */
-  preview(content: string): Promise<string>;
+  /** Rejects with an `ApiProblem`. */
+  preview(content: string): Promise<PreviewedText>;
   /** Called when the text can be written, or not, because its preview is shown. */
   onWriting(isWriting: boolean): void;
 }
@@ -76,7 +84,7 @@ export class WriteTabs {
     }
     this.panel.setAttribute('aria-busy', 'true');
     const shown = await this.#host.preview(content).then(
-      (html) => bodyOf(html, content, this.#host.locale),
+      (previewed) => bodyOf(previewed, content, this.#host.locale),
       (problem) => this.#error(problem),
     );
     if (asked !== this.#asked) return;
@@ -118,11 +126,16 @@ export class WriteTabs {
 }
 
 /** As a comment shows it. */
-function bodyOf(html: string, content: string, locale: Locale): HTMLElement {
+function bodyOf(
+  { html, mentions, pictures }: PreviewedText,
+  content: string,
+  locale: Locale,
+): HTMLElement {
   const body = h('div', { class: 'body', dir: 'auto' });
   body.append(safeHtml(html));
+  if (pictures.length > 0) body.append(h('div', { class: 'media' }, ...pictures));
   import('../body/enrich.ts')
-    .then(({ enrich }) => enrich(body, { content }, locale))
+    .then(({ enrich }) => enrich(body, { content, html, mentions }, locale))
     .catch(() => 0);
   return body;
 }

@@ -2,6 +2,7 @@
 
 import type { MemberName } from '../api/wire.ts';
 import { packsAddress } from '../body/packs-address.ts';
+import { h } from '../dom/html.ts';
 import { addStyles } from '../style/style-sheet.ts';
 import css from '../style/tools.css';
 import { composerText } from '../text/composer.ts';
@@ -10,7 +11,7 @@ import { NameCompletion } from './completion.ts';
 import { applyEdit, selectedIn } from './edit-text.ts';
 import type { EmojiPicker } from './emoji-picker.ts';
 import type { ComposerForm } from './form.ts';
-import { WriteTabs } from './tabs.ts';
+import { type PreviewedText, WriteTabs } from './tabs.ts';
 import { inserted } from './text-edit.ts';
 import { toolButton } from './tool-button.ts';
 import { Toolbar } from './toolbar.ts';
@@ -30,8 +31,8 @@ export interface ToolsHost {
   /** Those who can be mentioned; null where no one can. */
   readonly names: (() => MemberName[]) | null;
   onMention(member: MemberName): void;
-  /** The HTML of a text; rejects with an `ApiProblem`. */
-  preview(content: string): Promise<string>;
+  /** Rejects with an `ApiProblem`. */
+  preview(content: string): Promise<PreviewedText>;
 }
 
 /** Shows the tools in the places that the form has for them. */
@@ -66,7 +67,9 @@ export class ComposerTools {
     };
     const tabs = new WriteTabs({ locale, input, field: form.field, preview, onWriting }, text);
     form.showWriting = () => tabs.showWriting();
-    form.head.replaceChildren(tabs.node);
+    // The name of the notation is the same in every language.
+    const notation = h('span', { class: 'hint', lang: 'en', translate: 'no' }, 'Markdown');
+    form.head.replaceChildren(tabs.node, notation);
     form.field.after(tabs.panel);
     form.tools.replaceChildren(toolbar.node);
   }

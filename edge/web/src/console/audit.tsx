@@ -3,9 +3,9 @@
 import { useCallback } from 'preact/hooks';
 import { targetOf } from './audit-target.ts';
 import { mayUndo, withNewer } from './audit-undo.ts';
-import { MoreButton, useConsole, useNow, usePages } from './parts.tsx';
+import { Moment, MoreButton, useConsole, useNow, usePages } from './parts.tsx';
 import { listHref, memberHref } from './route.ts';
-import { type ConsoleText, timeFormat } from './text.ts';
+import type { ConsoleText } from './text.ts';
 import { UndoEntry } from './undo-entry.tsx';
 import type { AuditRecord } from './wire.ts';
 
@@ -16,14 +16,13 @@ function verb(text: ConsoleText, action: string): string {
 
 /** The entries of one member, of one action, or all. */
 export function Audit({ actor, action }: { actor: string | null; action: string | null }) {
-  const { client, text, language } = useConsole();
+  const { client, text } = useConsole();
   const load = useCallback(
     (cursor: string | null) => client.audit({ actor, action, cursor }),
     [client, actor, action],
   );
   const list = usePages<AuditRecord>(load);
   const now = useNow();
-  const time = timeFormat(language);
   /** Undoing is an entry itself. */
   const loadNewer = async () => {
     const newest = await load(null).catch(() => null);
@@ -67,7 +66,7 @@ export function Audit({ actor, action }: { actor: string | null; action: string 
             {list.items.map((record) => (
               <tr key={record.id}>
                 <td>
-                  <time dateTime={new Date(record.at).toISOString()}>{time.format(record.at)}</time>
+                  <Moment at={record.at} />
                 </td>
                 <td dir="auto">
                   <a href={memberHref(record.actor.id)}>{record.actor.name || record.actor.id}</a>

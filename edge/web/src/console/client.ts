@@ -41,6 +41,8 @@ import type {
 
 /** Most comments of one call. */
 export const MAX_DECISIONS = 100;
+/** Most entries of a page. */
+const MAX_PAGE = 100;
 /** So many pages without an entry are read before a page is shown. */
 const MAX_EMPTY_PAGES = 5;
 
@@ -76,6 +78,11 @@ export class ConsoleClient {
     return this.#send('GET', `/v1/admin/queue?${query({ kind, cursor })}`);
   }
 
+  /** The head of the queue, as much of it as the server gives at once. */
+  queueHead(kind: QueuePart): Promise<QueuePage> {
+    return this.#send('GET', `/v1/admin/queue?${query({ kind, limit: String(MAX_PAGE) })}`);
+  }
+
   /** How many wait in a part of the queue. */
   async countQueue(kind: QueuePart): Promise<number> {
     const page: QueuePage = await this.#send(
@@ -89,9 +96,16 @@ export class ConsoleClient {
     return this.#send('POST', '/v1/admin/queue/lease', { body: { ids } });
   }
 
-  /** At most `MAX_DECISIONS`. */
-  async decide(ids: string[], action: Decision): Promise<DecisionOutcome[]> {
-    const body = { ids, action };
+  /**
+   * At most `MAX_DECISIONS`. `seen` has the versions of entries, by the ids of their comments: what is another by then is
+   * not decided.
+   */
+  async decide(
+    ids: string[],
+    action: Decision,
+    seen: Record<string, string>,
+  ): Promise<DecisionOutcome[]> {
+    const body = { ids, action, seen };
     const outcomes: { data: DecisionOutcome[] } = await this.#send('POST', '/v1/admin/decisions', {
       body,
     });
@@ -153,6 +167,13 @@ export class ConsoleClient {
     cursor: string | null;
   }): Promise<ListPage<ModeratedSubject>> {
     return this.#readOn('/v1/admin/subjects', filter);
+  }
+
+  /** The title of the page that a thread is about; null where none is known. */
+  async titleOf({ type, key }: Comment['subject']): Promise<string | null> {
+    const path = `/v1/subjects/${encodeURIComponent(type)}/${encodeURIComponent(key)}`;
+    const { title }: { title: string | null } = await this.#send('GET', path);
+    return title;
   }
 
   changeSubject(

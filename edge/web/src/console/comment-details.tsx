@@ -3,9 +3,9 @@
 import { useRef, useState } from 'preact/hooks';
 import { ApiProblem } from '../api/problem.ts';
 import type { Comment } from '../api/wire.ts';
-import { Problem, useConsole, useNow } from './parts.tsx';
+import { Ago, Moment, Problem, useConsole, useNow } from './parts.tsx';
 import { memberHref } from './route.ts';
-import { ago, timeFormat } from './text.ts';
+import { timeFormat } from './text.ts';
 import type { FormerText, Report } from './wire.ts';
 
 /** Reports and earlier texts, loaded when they are opened; where it was posted from can be blocked. */
@@ -17,7 +17,7 @@ export function CommentDetails({ comment, hasReports }: { comment: Comment; hasR
   return (
     <>
       {hasReports && (
-        <details onToggle={reports.load}>
+        <details class="reports" onToggle={reports.load}>
           <summary>{text.reports}</summary>
           {reports.problem ? <Problem problem={reports.problem} /> : null}
           {reports.isEmpty && <p class="quiet">{text.none}</p>}
@@ -27,7 +27,7 @@ export function CommentDetails({ comment, hasReports }: { comment: Comment; hasR
                 <a href={memberHref(member.id)} dir="auto">
                   {member.name || member.id}
                 </a>{' '}
-                · {text.report(reason, 1)} · {ago(text, at, now)}
+                · {text.report(reason)} · <Ago at={at} now={now} />
                 {note && <p dir="auto">{note}</p>}
               </li>
             ))}
@@ -35,13 +35,19 @@ export function CommentDetails({ comment, hasReports }: { comment: Comment; hasR
         </details>
       )}
       {comment.edited_at !== null && (
-        <details onToggle={history.load}>
+        <details class="history" onToggle={history.load}>
           <summary>{text.history}</summary>
           {history.problem ? <Problem problem={history.problem} /> : null}
+          {history.isEmpty && <p class="quiet">{text.none}</p>}
           <ol>
             {history.items.map(({ content, replaced_at }) => (
-              <li key={replaced_at} class="plain" dir="auto">
-                {content}
+              <li key={replaced_at}>
+                <p class="plain" dir="auto">
+                  {content}
+                </p>
+                <small class="quiet">
+                  {text.replaced} <Moment at={replaced_at} />
+                </small>
               </li>
             ))}
           </ol>

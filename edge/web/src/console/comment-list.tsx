@@ -5,9 +5,8 @@ import { CommentDetails } from './comment-details.tsx';
 import { useCommentDialogs } from './comment-dialogs.tsx';
 import { canPin, decided, decisionsFor, isPinned } from './decisions.ts';
 import { useKeys } from './keys.ts';
-import { CommentHtml, Pictures, StateTag, useConsole } from './parts.tsx';
+import { CommentHtml, Moment, Pictures, StateTag, useConsole } from './parts.tsx';
 import { commentHref, memberHref, threadHref } from './route.ts';
-import { timeFormat } from './text.ts';
 import { useCurrent } from './use-current.ts';
 import type { Decision, FoundComment, ModeratedMember } from './wire.ts';
 
@@ -113,7 +112,7 @@ function Card({
   onChoose: () => void;
   onKey: (key: string) => void;
 }) {
-  const { text, language } = useConsole();
+  const { text } = useConsole();
   const { author, subject, floor, likes, created_at, flags, highlight, html, id, media } = comment;
   return (
     <li
@@ -133,11 +132,9 @@ function Card({
         {isPinned(comment) && <span class="tag">{text.pinned}</span>}
         <small>
           <a href={commentHref(id)}>
-            <time dateTime={new Date(created_at).toISOString()}>
-              {timeFormat(language).format(created_at)}
-            </time>
+            <Moment at={created_at} />
           </a>
-          {likes > 0 && ` · ♥ ${likes}`}
+          {likes > 0 && <span class="likes"> · ♥ {likes}</span>}
         </small>
       </p>
       <CommentHtml html={highlight ?? html} />
@@ -150,7 +147,12 @@ function Card({
       <p class="line">
         <span class="quiet">
           <a href={threadHref(subject)}>{`${subject.type}/${subject.key}`}</a>
-          {floor !== null && ` · ${text.floor(floor)}`}
+          {floor !== null && (
+            <>
+              {' '}
+              · <a href={commentHref(id)}>{text.floor(floor)}</a>
+            </>
+          )}
         </span>
         {!isCurrent && (
           <button type="button" class="decide" onClick={onChoose}>

@@ -1,4 +1,4 @@
-/** All comments, whatever their state: found by text, thread, author, state and time. */
+/** All comments, whatever their state: found by text, thread, author, reports, state and time. */
 
 import { useCallback, useMemo, useState } from 'preact/hooks';
 import type { CommentState } from '../api/wire.ts';
@@ -22,7 +22,7 @@ import type { FoundComment } from './wire.ts';
 export function Comments({ parts }: { parts: Readonly<Record<string, string>> }) {
   const { text, hasSearch } = useConsole();
   const filter = useMemo(() => searchFilter(parts), [parts]);
-  if (!hasSearch) {
+  if (!hasSearch && !filter.reported) {
     return <p class="page quiet">{hasSearch === null ? text.loading : text.noSearch}</p>;
   }
   return <Search filter={filter} />;
@@ -59,20 +59,21 @@ const highlightOf = ({ highlight }: FoundComment) => (highlight === undefined ? 
 function SearchForm({ filter }: { filter: SearchFilter }) {
   const { text, language } = useConsole();
   const [typed, setTyped] = useState(filter);
-  const { q: _, state, ...others } = filter;
+  const { q: _, state, reported, ...others } = filter;
   const shown = (value: string) => {
     const at = minuteTime(value);
     return at === null ? value : timeFormat(language).format(at);
   };
   const filters = [
     ...(state ? [text.states[state as CommentState]] : []),
+    ...(reported ? [text.onlyReported] : []),
     ...Object.values(others).map(shown),
   ];
   const set = (field: SearchField, value: string) =>
     setTyped((before) => ({ ...before, [field]: value.trim() }));
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    location.hash = listHref('comments', { ...typed });
+    location.hash = listHref('comments', { ...searchFilter(typed) });
   };
   const input = (field: SearchField, label: string, type: string) => (
     <label class="field">
@@ -131,6 +132,16 @@ function SearchForm({ filter }: { filter: SearchFilter }) {
             </label>
             {input('subject', text.subject, 'text')}
             {input('member', text.authorId, 'text')}
+            {typed.member && (
+              <label class="check">
+                <input
+                  type="checkbox"
+                  checked={typed.reported === 'true'}
+                  onChange={(event) => set('reported', String(event.currentTarget.checked))}
+                />
+                {text.onlyReported}
+              </label>
+            )}
           </div>
           <div class="fields of-time">
             {time('from', text.from)}

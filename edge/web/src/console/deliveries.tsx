@@ -1,9 +1,8 @@
 /** The deliveries of a webhook, the newest first: what was sent, what waits, what failed. */
 
 import { useCallback } from 'preact/hooks';
-import { MoreButton, problemText, useConsole, usePages } from './parts.tsx';
+import { Moment, MoreButton, problemText, useConsole, usePages } from './parts.tsx';
 import { listHref } from './route.ts';
-import { timeFormat } from './text.ts';
 import type { WebhookDelivery } from './wire.ts';
 
 export function Deliveries({ id }: { id: string }) {
@@ -65,24 +64,19 @@ export function Deliveries({ id }: { id: string }) {
 }
 
 function Row({ delivery, onRetry }: { delivery: WebhookDelivery; onRetry: () => void }) {
-  const { text, language } = useConsole();
-  const time = timeFormat(language);
+  const { text } = useConsole();
   const { id, event, status, attempts, last_status: lastStatus, next_at: nextAt } = delivery;
   const { created_at: createdAt } = delivery;
   return (
     <tr data-id={id} title={id}>
       <td>
-        <time dateTime={new Date(createdAt).toISOString()}>{time.format(createdAt)}</time>
+        <Moment at={createdAt} />
       </td>
       <td>{text.webhookEvent[event]}</td>
       <td class={status === 'failed' ? 'bad-text' : undefined}>{text.deliveryStatus[status]}</td>
       <td>{attempts}</td>
       <td>{lastStatus ?? text.noAnswer}</td>
-      <td>
-        {nextAt !== null && (
-          <time dateTime={new Date(nextAt).toISOString()}>{time.format(nextAt)}</time>
-        )}
-      </td>
+      <td>{nextAt !== null && <Moment at={nextAt} />}</td>
       <td>
         <button type="button" onClick={onRetry}>
           {text.deliverAgain}

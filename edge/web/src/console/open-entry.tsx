@@ -1,19 +1,19 @@
 /** The comment that is open: what it stands on, and why it is here. */
 
-import { useEffect, useState } from 'preact/hooks';
-import type { Comment } from '../api/wire.ts';
+import { useRef } from 'preact/hooks';
+import type { Comment, MemberName } from '../api/wire.ts';
 import { type Frame as FloorFrame, framesOf, isGap, rowsOf } from '../building/frames.ts';
 import { CommentDetails } from './comment-details.tsx';
 import { CommentHtml, Pictures, useConsole } from './parts.tsx';
 import { commentHref, listHref, memberHref, threadHref } from './route.ts';
 import type { ConsoleText } from './text.ts';
+import { useMatchedWords } from './use-matched-words.ts';
+import { DWELL_MS } from './use-member.ts';
+import { useTitle } from './use-title.ts';
 import type { QueueEntry, ReviewReason } from './wire.ts';
 
-/** A lease ends after a minute. */
-const LEASE_RENEWAL_MS = 30_000;
-
 function reasonText(text: ConsoleText, { kind, detail, count }: ReviewReason): string {
-  if (kind === 'report') return text.report(detail, count);
+  if (kind === 'report') return text.reportCount(text.report(detail), count);
   return text[kind](detail);
 }
 
@@ -22,8 +22,15 @@ export function Tag({ reason }: { reason: ReviewReason }) {
   return <span class={`tag ${reason.kind}`}>{reasonText(text, reason)}</span>;
 }
 
-/** A reason; one that is a word is a link to the words of its category. */
-function Reason({ reason }: { reason: ReviewReason }) {
+/** A reason; reports open their list, and a word is a link to the words of its category. */
+function Reason({ reason, onReports }: { reason: ReviewReason; onReports: () => void }) {
+  if (reason.kind === 'report') {
+    return (
+      <button type="button" class="of-tag" onClick={onReports}>
+        <Tag reason={reason} />
+      </button>
+    );
+  }
   if (reason.kind !== 'word') return <Tag reason={reason} />;
   return (
     <a href={listHref('words', { q: reason.detail })}>
@@ -32,19 +39,65 @@ function Reason({ reason }: { reason: ReviewReason }) {
   );
 }
 
-export function OpenEntry({ entry }: { entry: QueueEntry }) {
+/** Another moderator, who has a comment. */
+export function Holder({ holder }: { holder: MemberName }) {
+  const { text } = useConsole();
+  return (
+    <span class="bad-text" dir="auto">
+      {holder.name ? text.leasedBy(holder.name) : text.isTaken}
+    </span>
+  );
+}
+
+export function OpenEntry({
+  entry,
+  holder,
+  onGoOn,
+  isOverruled,
+  onOverrule,
+}: {
+  entry: QueueEntry;
+  /** The other moderator who has it. */
+  holder: MemberName | null;
+  /** Opens the next one that no other moderator has. */
+  onGoOn: () => void;
+  /** Whether it is decided all the same. */
+  isOverruled: boolean;
+  onOverrule: () => void;
+}) {
   const { text } = useConsole();
   const { comment, context, why, written, published } = entry;
-  const holder = useLease(entry);
   const { author, subject, floor } = comment;
+  const title = useTitle(subject, DWELL_MS);
+  const article = useRef<HTMLElement>(null);
+  useMatchedWords(article, entry);
+  const openReports = () => {
+    const reports = article.current?.querySelector<HTMLDetailsElement>('details.reports');
+    if (!reports) return;
+    reports.open = true;
+    reports.querySelector('summary')?.focus();
+  };
   return (
-    <article>
+    <article ref={article}>
       <p class="quiet">
-        <a href={threadHref(subject)}>{`${subject.type}/${subject.key}`}</a>
-        {floor !== null && ` · ${text.floor(floor)}`} ·{' '}
-        <a href={commentHref(comment.id)}>{text.oneComment}</a>
+        {title && <b dir="auto">{title}</b>}{' '}
+        <a href={threadHref(subject)}>{`${subject.type}/${subject.key}`}</a> ·{' '}
+        <a href={commentHref(comment.id)}>
+          {text.oneComment}
+          {floor !== null && ` ${text.floor(floor)}`}
+        </a>
       </p>
-      {holder && <p class="problem">{text.leasedBy(holder)}</p>}
+      {holder && (
+        <p class="buttons" role="status">
+          <Holder holder={holder} />
+          <button type="button" onClick={onGoOn}>
+            {text.nextFree}
+          </button>
+          <button type="button" aria-pressed={isOverruled} onClick={onOverrule}>
+            {text.decideAnyway}
+          </button>
+        </p>
+      )}
       <Building comment={comment} floors={context} />
       <div class="now">
         {author && (
@@ -59,7 +112,7 @@ export function OpenEntry({ entry }: { entry: QueueEntry }) {
       <h2 class="label">{text.whyHere}</h2>
       <p class="names">
         {why.map((reason) => (
-          <Reason key={`${reason.kind} ${reason.detail}`} reason={reason} />
+          <Reason key={`${reason.kind} ${reason.detail}`} reason={reason} onReports={openReports} />
         ))}
       </p>
       {published !== null && (
@@ -73,7 +126,7 @@ export function OpenEntry({ entry }: { entry: QueueEntry }) {
       {written !== comment.content && (
         <>
           <h2 class="label">{text.written}</h2>
-          <p class="plain" dir="auto">
+          <p class="plain is-written" dir="auto">
             {written}
           </p>
         </>
@@ -87,28 +140,24 @@ export function OpenEntry({ entry }: { entry: QueueEntry }) {
 function Building({ comment, floors }: { comment: Comment; floors: Comment[] }) {
   const find = (id: string) => floors.find((floor) => floor.id === id);
   const frame = framesOf(rowsOf(comment.path, find));
-  return frame && <Frame frame={frame} />;
+  return frame && <Frame frame={frame} thread={threadHref(comment.subject)} />;
 }
 
 /** A floor around everything that is older. */
-function Frame({ frame }: { frame: FloorFrame<Comment> }) {
+function Frame({ frame, thread }: { frame: FloorFrame<Comment>; thread: string }) {
   const { text } = useConsole();
   return (
     <div class="frame">
-      {frame.inside && <Frame frame={frame.inside} />}
+      {frame.inside && <Frame frame={frame.inside} thread={thread} />}
       {frame.rows.map((row) =>
         isGap(row) ? (
           <p key={row.hidden[0]} class="floor quiet">
-            {text.moreFloors(row.hidden.length)}
+            <a href={thread}>{text.moreFloors(row.hidden.length)}</a>
           </p>
         ) : (
           <div key={row.floor.id} class="floor">
-            <a
-              class="quiet"
-              href={commentHref(row.floor.id)}
-              aria-label={`${text.oneComment} ${row.number}`}
-            >
-              {row.number}
+            <a class="quiet" href={commentHref(row.floor.id)}>
+              {text.storey(row.number)}
             </a>{' '}
             {row.floor.author && (
               <a href={memberHref(row.floor.author.id)} dir="auto">
@@ -121,26 +170,4 @@ function Frame({ frame }: { frame: FloorFrame<Comment> }) {
       )}
     </div>
   );
-}
-
-/** Takes the comment for this moderator while it is open. Returns the name of another one who has it. */
-function useLease({ comment: { id }, leased_by }: QueueEntry): string | null {
-  const { client, text } = useConsole();
-  const holderName = leased_by?.name || text.anotherModerator;
-  const [holder, setHolder] = useState<string | null>(null);
-  useEffect(() => {
-    let isOpen = true;
-    const renew = async () => {
-      const leased = await client.lease([id]).catch(() => null);
-      if (!isOpen || !leased) return;
-      setHolder(leased.leased.includes(id) ? null : holderName);
-    };
-    void renew();
-    const timer = setInterval(() => void renew(), LEASE_RENEWAL_MS);
-    return () => {
-      isOpen = false;
-      clearInterval(timer);
-    };
-  }, [client, id, holderName]);
-  return holder;
 }

@@ -14,7 +14,7 @@ import type { Comment, Media } from '../api/wire.ts';
 import { safeHtml } from '../dom/safe-html.ts';
 import type { ConsoleClient } from './client.ts';
 import type { Session } from './session.ts';
-import type { ConsoleText, Language } from './text.ts';
+import { ago, type ConsoleText, type Language, timeFormat } from './text.ts';
 import type { TakeBack } from './undo.ts';
 import type { ListPage } from './wire.ts';
 
@@ -160,6 +160,22 @@ export function useNow(): number {
     return () => clearInterval(timer);
   }, []);
   return now;
+}
+
+/** A day and a time. */
+export function Moment({ at }: { at: number }) {
+  const { language } = useConsole();
+  return <time dateTime={new Date(at).toISOString()}>{timeFormat(language).format(at)}</time>;
+}
+
+/** How long ago it was, and on being pointed at, when. */
+export function Ago({ at, now }: { at: number; now: number }) {
+  const { text, language } = useConsole();
+  return (
+    <time dateTime={new Date(at).toISOString()} title={timeFormat(language).format(at)}>
+      {ago(text, at, now)}
+    </time>
+  );
 }
 
 /** The beginning of a text, as it was typed. */

@@ -1,9 +1,9 @@
 /** What is known of a member: their tags, counts, other names, beside a comment and on their own page. */
 
-import { CommentText, StateTag, useConsole, useNow } from './parts.tsx';
+import { Ago, CommentText, StateTag, useConsole, useNow } from './parts.tsx';
 import { commentHref, listHref, memberHref } from './route.ts';
 import { mutedUntil } from './standing.ts';
-import { ago, mutedText } from './text.ts';
+import { mutedText } from './text.ts';
 import type { MemberCounts, ModeratedMember } from './wire.ts';
 
 /** So many of the last comments are shown beside a comment. */
@@ -23,27 +23,27 @@ export function MemberTags({ member }: { member: ModeratedMember }) {
   );
 }
 
-/** How many comments are published, held, rejected and reported; each a link to them where the server finds comments. */
+/** How many comments are published, held, rejected and reported; each a link to them. Only reported ones need no search. */
 export function Counts({ id, counts }: { id: string; counts: MemberCounts }) {
   const { text, hasSearch } = useConsole();
   const rows = [
-    { name: text.countPublished, count: counts.published, state: 'published' },
-    { name: text.countHeld, count: counts.held, state: 'review' },
-    { name: text.countRejected, count: counts.rejected, state: 'rejected' },
-    { name: text.countReported, count: counts.reported, state: null },
+    { name: text.countPublished, count: counts.published, which: { state: 'published' } },
+    { name: text.countHeld, count: counts.held, which: { state: 'review' } },
+    { name: text.countRejected, count: counts.rejected, which: { state: 'rejected' } },
+    { name: text.countReported, count: counts.reported, which: { reported: 'true' } },
   ];
   return (
     <>
       <ShareBar counts={counts} />
       <dl class="counts">
-        {rows.map(({ name, count, state }) => (
+        {rows.map(({ name, count, which }) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd>
-              {hasSearch && state && count > 0 ? (
-                <a href={listHref('comments', { member: id, state })}>{count}</a>
+              {(hasSearch || 'reported' in which) && count > 0 ? (
+                <a href={listHref('comments', { member: id, ...which })}>{count}</a>
               ) : (
-                count
+                <span class="quiet">{count}</span>
               )}
             </dd>
           </div>
@@ -108,7 +108,7 @@ export function Person({ member }: { member: ModeratedMember }) {
             <StateTag comment={comment} />{' '}
             <small>
               <a class="quiet" href={commentHref(comment.id)}>
-                {ago(text, comment.created_at, now)}
+                <Ago at={comment.created_at} now={now} />
               </a>
             </small>
             <CommentText content={comment.content} />

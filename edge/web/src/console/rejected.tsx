@@ -5,10 +5,9 @@ import { useCommentDialogs } from './comment-dialogs.tsx';
 import { idAfter } from './current-item.ts';
 import { DelayedDrops } from './delayed-drops.ts';
 import { useKeys } from './keys.ts';
-import { MoreButton, type PagedList, problemText, useConsole, usePages } from './parts.tsx';
+import { Moment, MoreButton, type PagedList, problemText, useConsole, usePages } from './parts.tsx';
 import { explained, isGone, MAX_QUERY_CHARS, withoutText, withTextAt } from './rejected-list.ts';
 import { listHref, memberHref, threadHref } from './route.ts';
-import { timeFormat } from './text.ts';
 import { UNDO_OFFER_MS } from './undo.ts';
 import { useCurrent } from './use-current.ts';
 import type { ListPage, RefusedText } from './wire.ts';
@@ -157,7 +156,7 @@ function Card({
   onDrop: () => void;
   onKey: (key: string) => void;
 }) {
-  const { text, language } = useConsole();
+  const { text } = useConsole();
   const { id, author, kind, at, why, subject, content } = refused;
   const button = (key: string, label: string, look: string, press: () => void) => (
     <button type="button" class={look} onClick={press}>
@@ -184,7 +183,7 @@ function Card({
           </a>
         ))}
         <small>
-          <time dateTime={new Date(at).toISOString()}>{timeFormat(language).format(at)}</time>
+          <Moment at={at} />
         </small>
       </p>
       <p class="plain" dir="auto">

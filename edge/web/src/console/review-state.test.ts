@@ -4,8 +4,12 @@ import {
   addPage,
   chosen,
   EMPTY,
+  goOn,
+  isOwn,
   moveByKey,
   open,
+  othersHave,
+  overrule,
   putBack,
   type ReviewState,
   step,
@@ -62,13 +66,51 @@ test('shift marks the open entry and goes on', () => {
   assert.equal(moveByKey(EMPTY, 'q', false), null);
 });
 
+const leased = (id: string, holder: string) =>
+  ({ comment: { id }, leased_by: { id: holder, name: `N${holder}` } }) as QueueEntry;
+const of = (...data: QueueEntry[]) => ({ ...page(), data, count: data.length });
+/** The queue of the moderator 1. */
+const queueOf1 = (...data: QueueEntry[]) => addPage({ ...EMPTY, reader: '1' }, of(...data));
+const holders = (state: ReviewState) =>
+  state.entries.map(({ leased_by }) => (leased_by ? leased_by.name || '?' : '-')).join(' ');
+
 test('what another moderator has is opened last', () => {
-  const leased = (id: string, holder: string) =>
-    ({ comment: { id }, leased_by: { id: holder, name: 'X' } }) as QueueEntry;
-  const entries = [leased('a', '2'), leased('b', '1'), leased('c', '2'), entry('d')];
-  const state = addPage({ ...EMPTY, reader: '1' }, { ...page(), data: entries, count: 4 });
+  const state = queueOf1(leased('a', '2'), leased('b', '1'), leased('c', '2'), entry('d'));
   assert.equal(state.current, 'b');
   const second = take(state, ['b']).state;
   assert.equal(second.current, 'd');
   assert.equal(take(second, ['d']).state.current, 'c');
+});
+
+test('what another moderator took after it was read is left, and the next free one is open', () => {
+  const before = queueOf1(entry('a'), entry('b'), entry('c'), entry('d'));
+  const now = of(leased('a', '2'), leased('b', '3'), leased('c', '1'), entry('d'));
+  const state = othersHave(before, ['a'], now);
+  assert.deepEqual([holders(state), state.current], ['N2 N3 - -', 'c']);
+  assert.equal(take(step(state, 1), ['d']).state.current, 'c');
+  assert.equal(step(state, -1).current, 'c', 'keys pass over what others have');
+  const unknown = othersHave(before, ['a', 'b'], null);
+  assert.deepEqual([holders(unknown), unknown.current], ['? ? - -', 'c']);
+  assert.equal(holders(isOwn(unknown, 'a')), '- ? - -');
+  const lost = othersHave(before, ['a'], of(entry('a')));
+  assert.equal(holders(lost), '? - - -', 'the lease that was refused is newer than the page');
+});
+
+test('what was chosen stays open also where another moderator has it, until one goes on', () => {
+  const before = open(queueOf1(entry('a'), entry('b'), entry('c')), 'b');
+  const state = othersHave(before, ['b'], of(leased('b', '2')));
+  assert.deepEqual([state.current, holders(state)], ['b', '- N2 -']);
+  assert.deepEqual([state.overruled, overrule(state).overruled], [null, 'b']);
+  const next = goOn(state);
+  assert.deepEqual([next.current, next.isChosen], ['c', false]);
+  const all = othersHave(state, ['a', 'b', 'c'], null);
+  assert.equal(goOn(all).current, 'b', 'there is no free one');
+});
+
+test('what was left to another moderator comes back without being opened', () => {
+  const { state, taken } = take(queue('a', 'b', 'c'), ['a']);
+  const back = putBack(state, taken, false);
+  assert.deepEqual([ids(back), back.current, back.count], ['abc', 'b', 3]);
+  const last = take(queue('a'), ['a']);
+  assert.equal(putBack(last.state, last.taken, false).current, 'a');
 });

@@ -1,117 +1,31 @@
 /** The queue: a list, the open comment beside it, and a key for each decision. */
 
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { MAX_DECISIONS } from './client.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useCommentDialogs } from './comment-dialogs.tsx';
 import { QUEUE_DECISIONS } from './decisions.ts';
 import { useKeys } from './keys.ts';
-import { OpenEntry, Tag } from './open-entry.tsx';
-import { Problem, useConsole, useNow } from './parts.tsx';
+import { Holder, OpenEntry, Tag } from './open-entry.tsx';
+import { Ago, Problem, useConsole, useNow } from './parts.tsx';
 import { Person } from './person.tsx';
 import {
-  addPage,
   chosen,
   currentOf,
-  EMPTY,
+  goOn,
   moveByKey,
   open,
-  putBack,
+  otherHolder,
+  overrule,
   type ReviewState,
-  type TakenEntry,
-  take,
   toggleMark,
 } from './review-state.ts';
+import { listHref } from './route.ts';
 import { Swipe, SwipeHint } from './swipe.tsx';
-import { ago } from './text.ts';
-import { useMember } from './use-member.ts';
-import type { Decision, DecisionOutcome, QueuePart } from './wire.ts';
+import { DWELL_MS, useMember } from './use-member.ts';
+import { useQueue } from './use-queue.ts';
+import type { Decision, QueuePart } from './wire.ts';
 
 /** So many entries before the end the next page is loaded. */
 const LOAD_AHEAD = 5;
-/** So long a comment is open before its author is read. */
-const DWELL_MS = 400;
-
-/** The queue with what can be done in it. */
-function useQueue(kind: QueuePart) {
-  const { client, session, say, text, countAgain, offerUndo } = useConsole();
-  const [state, setState] = useState<ReviewState>(EMPTY);
-  const [isLoading, setLoading] = useState(false);
-  const [problem, setProblem] = useState<unknown>(null);
-  const gone = useRef(new Set<string>());
-
-  const load = useCallback(
-    async (cursor: string | null) => {
-      setLoading(true);
-      setProblem(null);
-      try {
-        const page = await client.queue(kind, cursor);
-        setState((before) =>
-          addPage(cursor ? before : { ...EMPTY, reader: session.id }, page, gone.current),
-        );
-      } catch (error) {
-        setProblem(error);
-      } finally {
-        setLoading(false);
-      }
-    },
-    [client, kind, session.id],
-  );
-
-  const reload = useCallback(() => {
-    gone.current.clear();
-    return load(null);
-  }, [load]);
-
-  useEffect(() => void reload(), [reload]);
-
-  const returnToQueue = (taken: readonly TakenEntry[]) => {
-    for (const { entry } of taken) gone.current.delete(entry.comment.id);
-    setState((before) => putBack(before, taken));
-  };
-
-  /** Carries out a decision about entries that were taken from the queue; those that fail come back. */
-  const carryOut = async (ids: string[], action: Decision, taken: TakenEntry[]) => {
-    let outcomes: DecisionOutcome[];
-    try {
-      outcomes = await client.decide(ids, action);
-    } catch (error) {
-      returnToQueue(taken);
-      throw error;
-    }
-    countAgain();
-    const failed = new Set(outcomes.filter(({ status }) => status !== 200).map(({ id }) => id));
-    const isDecided = ({ entry }: TakenEntry) => !failed.has(entry.comment.id);
-    if (failed.size > 0) {
-      returnToQueue(taken.filter((one) => !isDecided(one)));
-      say(text.someFailed(failed.size));
-    }
-    const auditIds = outcomes.flatMap(({ audit_id }) => (audit_id ? [audit_id] : []));
-    if (auditIds.length === 0) return null;
-    return async () => {
-      returnToQueue(taken.filter(isDecided));
-      try {
-        for (const id of auditIds) await client.undo(id);
-        countAgain();
-      } catch (error) {
-        void reload();
-        throw error;
-      }
-    };
-  };
-
-  /** About these comments; about the marked ones, else the open one, where none are named. */
-  const decide = (action: Decision, named: readonly string[] = chosen(state)) => {
-    const ids = named.slice(0, MAX_DECISIONS);
-    if (ids.length === 0) return;
-    // What is featured still waits.
-    const { state: next, taken } = action === 'feature' ? { state, taken: [] } : take(state, ids);
-    setState(next);
-    for (const { entry } of taken) gone.current.add(entry.comment.id);
-    offerUndo(text.done(text[action], ids.length), carryOut(ids, action, taken));
-  };
-
-  return { state, setState, isLoading, problem, load, reload, decide };
-}
 
 export function Review({ kind }: { kind: QueuePart }) {
   const { text } = useConsole();
@@ -139,12 +53,19 @@ export function Review({ kind }: { kind: QueuePart }) {
     return true;
   };
   useKeys(act);
+  const list = useRef<HTMLElement>(null);
+  const toList = () => {
+    setPane('list');
+    list.current?.scrollTo({ top: 0 });
+  };
 
   return (
     <div class={`review at-${pane}`}>
-      <section class="queue" aria-label={text[kind]}>
+      <section class="queue" aria-label={text[kind]} ref={list}>
         <p class="quiet bar">
-          <span>{text.waiting(state.count)}</span>
+          <a href={listHref(kind)} onClick={toList}>
+            {text.waiting(state.count)}
+          </a>
           <button type="button" onClick={() => void queue.reload()}>
             {text.refresh}
           </button>
@@ -174,10 +95,12 @@ export function Review({ kind }: { kind: QueuePart }) {
       </section>
       <section class="open">
         <p class="back">
-          <button type="button" onClick={() => setPane('list')}>
+          <button type="button" onClick={toList}>
             <span aria-hidden="true">‹</span> {text.backToList}
           </button>{' '}
-          <span class="quiet">{text.waiting(state.count)}</span>
+          <a class="quiet" href={listHref(kind)} onClick={toList}>
+            {text.waiting(state.count)}
+          </a>
         </p>
         {entry ? (
           <Swipe
@@ -185,7 +108,13 @@ export function Review({ kind }: { kind: QueuePart }) {
             onDecide={(action) => queue.decide(action, [entry.comment.id])}
           >
             <SwipeHint />
-            <OpenEntry entry={entry} />
+            <OpenEntry
+              entry={entry}
+              holder={otherHolder(state, entry)}
+              onGoOn={() => setState(goOn(state))}
+              isOverruled={state.overruled === entry.comment.id}
+              onOverrule={() => setState(overrule(state))}
+            />
           </Swipe>
         ) : (
           <p class="quiet nothing">{!isLoading && text.nothingWaits}</p>
@@ -219,8 +148,10 @@ function QueueList({
   useEffect(() => current.current?.scrollIntoView({ block: 'nearest' }), [state.current]);
   return (
     <ul class="entries">
-      {state.entries.map(({ comment, why, written, waiting_since }) => {
+      {state.entries.map((entry) => {
+        const { comment, why, written, waiting_since } = entry;
         const isOpen = comment.id === state.current;
+        const holder = otherHolder(state, entry);
         return (
           <li key={comment.id} class={isOpen ? 'on' : ''} ref={isOpen ? current : null}>
             <Swipe onDecide={(action) => onDecide(action, comment.id)}>
@@ -242,8 +173,9 @@ function QueueList({
                     <Tag key={`${reason.kind} ${reason.detail}`} reason={reason} />
                   ))}
                   <b dir="auto">{comment.author?.name}</b>
+                  {holder && <Holder holder={holder} />}
                   <small>
-                    {ago(text, waiting_since, now)}
+                    <Ago at={waiting_since} now={now} />
                     {comment.likes > 0 && ` · ♥ ${comment.likes}`}
                   </small>
                 </span>

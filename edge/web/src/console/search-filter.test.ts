@@ -10,6 +10,10 @@ import {
 
 test('an address has the fields of the form, and nothing else counts', () => {
   assert.deepEqual(searchFilter({ q: 'a', state: '', other: 'x' }), { q: 'a' });
+  const reported = { member: '7', reported: 'true' };
+  assert.deepEqual(searchFilter(reported), reported);
+  assert.deepEqual(searchFilter({ reported: 'true' }), {}, 'of a member alone');
+  assert.deepEqual(searchFilter({ ...reported, reported: 'false' }), { member: '7' });
 });
 
 test('both days are included, also where the clock changes', () => {

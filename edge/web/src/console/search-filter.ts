@@ -13,8 +13,9 @@ export const COMMENT_STATES: readonly CommentState[] = [
 /**
  * The fields of the form, in its order. `from` and `to` are days of the moderator's time zone, `YYYY-MM-DD`, both
  * included; or minutes of UTC, `YYYY-MM-DDTHH:MMZ`, which mean the same to every moderator, and the second is not included.
+ * `reported` is `true`, of a member alone.
  */
-export const SEARCH_FIELDS = ['q', 'state', 'subject', 'member', 'from', 'to'] as const;
+export const SEARCH_FIELDS = ['q', 'state', 'subject', 'member', 'reported', 'from', 'to'] as const;
 
 export type SearchField = (typeof SEARCH_FIELDS)[number];
 
@@ -23,7 +24,8 @@ export type SearchFilter = Readonly<Partial<Record<SearchField, string>>>;
 /** The known fields among the parts of an address. */
 export function searchFilter(parts: Readonly<Record<string, string>>): SearchFilter {
   const given = SEARCH_FIELDS.flatMap((field) => (parts[field] ? [[field, parts[field]]] : []));
-  return Object.fromEntries(given);
+  const { reported, ...others }: SearchFilter = Object.fromEntries(given);
+  return reported === 'true' && others.member ? { ...others, reported } : others;
 }
 
 /** The parameters of the call: from the beginning of the first day or minute to the end of the last day, or to a minute. */

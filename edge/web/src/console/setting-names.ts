@@ -23,6 +23,7 @@ const SETTING_NAMES: Names = {
   'rules.max_links': ['Most links; a text with more waits', '链接上限，超出待审'],
   'rules.close_after_days': ['Days until a thread takes no comments', '多少天后关闭评论'],
   'rules.report_threshold': ['Reports that take a comment out', '举报多少次后下架'],
+  'rules.show_earlier_texts': ['Readers see earlier texts', '读者可查看历史版本'],
   'rules.classified': ['Whose texts the classifier checks', '分类器检查谁的评论'],
   'rules.unclassified': ['What it does not answer', '分类器未作答时'],
   'rules.blocked.names': ['Blocked names', '封禁的名字'],

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fieldsOf, patchOf, typedList, typedNumber } from './settings-form.ts';
+import {
+  changedSince,
+  fieldsOf,
+  patchOf,
+  rebased,
+  typedList,
+  typedNumber,
+} from './settings-form.ts';
 import type { SettingValue } from './wire.ts';
 
 const SETTINGS = {
@@ -27,6 +34,39 @@ test('each setting is a field of its kind', () => {
     'limits.posts_per_minute_member number',
     'tokens.not_before time',
   ]);
+});
+
+test('what is changed while the rest is saved stays changed', () => {
+  const saved = new Map<string, SettingValue>([
+    ['a', 1],
+    ['b', true],
+  ]);
+  const now = new Map(saved).set('b', false).set('c', null);
+  assert.deepEqual(
+    [...changedSince(now, saved)],
+    [
+      ['b', false],
+      ['c', null],
+    ],
+  );
+});
+
+test('what someone else has changed meanwhile stays', () => {
+  const settings = (names: string[], max_links: number) =>
+    fieldsOf({ rules: { blocked: { names }, max_links, guests: 'off' } });
+  const changed = new Map<string, SettingValue>([
+    ['rules.blocked.names', ['a', 'mine']],
+    ['rules.max_links', 3],
+    ['rules.guests', 'held'],
+  ]);
+  const after = rebased(changed, settings(['a', 'b', 'c'], 1), settings(['a', 'c', 'theirs'], 2));
+  assert.deepEqual(
+    [...after],
+    [
+      ['rules.blocked.names', ['a', 'theirs', 'mine']],
+      ['rules.guests', 'held'],
+    ],
+  );
 });
 
 test('the patch has what was changed and nothing else', () => {

@@ -58,6 +58,39 @@ export function typedList(text: string): string[] {
     .filter(Boolean);
 }
 
+/** The values that are not those of an earlier moment. */
+export function changedSince(
+  now: ReadonlyMap<string, SettingValue>,
+  before: ReadonlyMap<string, SettingValue>,
+): ReadonlyMap<string, SettingValue> {
+  return new Map([...now].filter(([name, value]) => before.get(name) !== value));
+}
+
+/**
+ * What was changed here, after someone else has changed the settings from `before` to `now`. Of a list both changes count;
+ * of another field theirs does, since it has not been seen here.
+ */
+export function rebased(
+  changed: ReadonlyMap<string, SettingValue>,
+  before: readonly SettingField[],
+  now: readonly SettingField[],
+): ReadonlyMap<string, SettingValue> {
+  const former = new Map(before.map(({ name, value }) => [name, value]));
+  const result = new Map<string, SettingValue>();
+  for (const { name, value } of now) {
+    const own = changed.get(name);
+    if (own === undefined) continue;
+    const base = former.get(name);
+    if (JSON.stringify(base) === JSON.stringify(value)) result.set(name, own);
+    else if (Array.isArray(own) && Array.isArray(base) && Array.isArray(value)) {
+      const kept = value.filter((item) => own.includes(item) || !base.includes(item));
+      const added = own.filter((item) => !base.includes(item) && !kept.includes(item));
+      result.set(name, [...kept, ...added]);
+    }
+  }
+  return result;
+}
+
 /** The merge patch of what was changed; null where nothing was. */
 export function patchOf(
   fields: readonly SettingField[],

@@ -6,7 +6,15 @@ import { fieldDetail } from '../api/problem-details.ts';
 import { isConflict, Problem, useConsole } from './parts.tsx';
 import { listHref } from './route.ts';
 import { inOrder, sectionName, settingName } from './setting-names.ts';
-import { fieldsOf, patchOf, type SettingField, typedList, typedNumber } from './settings-form.ts';
+import {
+  changedSince,
+  fieldsOf,
+  patchOf,
+  rebased,
+  type SettingField,
+  typedList,
+  typedNumber,
+} from './settings-form.ts';
 import { timeFormat } from './text.ts';
 import type { AdminSettings, SettingValue } from './wire.ts';
 
@@ -15,6 +23,7 @@ export function Settings() {
   const [settings, setSettings] = useState<AdminSettings | null>(null);
   const [changed, setChanged] = useState<ReadonlyMap<string, SettingValue>>(new Map());
   const [problem, setProblem] = useState<unknown>(null);
+  const [conflicts, setConflicts] = useState(0);
   const isAdmin = session.role === 'admin';
 
   const load = useCallback(() => {
@@ -42,13 +51,18 @@ export function Settings() {
     setProblem(null);
     try {
       setSettings(await client.changeSettings(patch, settings.version));
-      setChanged(new Map());
+      // What was changed meanwhile is not saved yet.
+      setChanged((now) => changedSince(now, changed));
       say(text.saved);
     } catch (error) {
       setProblem(error);
       if (!isConflict(error)) return;
+      const now = await client.settings();
+      setSettings(now);
+      setChanged((own) => rebased(own, fields, fieldsOf(now.settings)));
+      // A field that is typed into shows what it has become.
+      setConflicts((count) => count + 1);
       say(text.overtaken);
-      setSettings(await client.settings());
     }
   };
   const sectionOf = ({ name }: SettingField) => name.split('.')[0] ?? name;
@@ -68,12 +82,12 @@ export function Settings() {
             .filter((field) => sectionOf(field) === section)
             .map((field) => (
               <Field
-                key={field.name}
+                key={`${field.name} ${conflicts}`}
                 field={field}
                 value={changed.has(field.name) ? (changed.get(field.name) ?? null) : field.value}
                 isFixed={settings.fixed.includes(field.name)}
                 problem={problem instanceof ApiProblem ? fieldDetail(problem, field.name) : null}
-                onChange={(value) => setChanged(new Map(changed).set(field.name, value))}
+                onChange={(value) => setChanged((now) => new Map(now).set(field.name, value))}
               />
             ))}
         </fieldset>

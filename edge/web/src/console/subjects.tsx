@@ -1,11 +1,10 @@
 /** Threads: found by what their key or title contains and by their state, closed, opened, hidden, shown and edited. */
 
 import { useCallback, useState } from 'preact/hooks';
-import { MoreButton, useConsole, useNow, usePages } from './parts.tsx';
+import { Ago, MoreButton, useConsole, useNow, usePages } from './parts.tsx';
 import { listHref, memberHref, threadHref } from './route.ts';
 import { SubjectDialog } from './subject-dialog.tsx';
 import { formerFields } from './subject-patch.ts';
-import { ago } from './text.ts';
 import type { ModeratedSubject, SubjectPatch, SubjectState } from './wire.ts';
 
 const STATES: readonly SubjectState[] = ['open', 'closed', 'hidden'];
@@ -150,7 +149,11 @@ function SubjectCard({
         <b dir="auto">{title || name}</b>
         <span class={`tag ${tone}`}>{text.subjectStates[state]}</span>
         <span class="tag">{text.modes[mode]}</span>
-        {last_activity !== null && <small>{ago(text, last_activity, now)}</small>}
+        {last_activity !== null && (
+          <small>
+            <Ago at={last_activity} now={now} />
+          </small>
+        )}
       </p>
       {title && (
         <p class="quiet" dir="auto">

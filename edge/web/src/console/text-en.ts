@@ -63,16 +63,32 @@ export const en = {
   notUndone: 'It has been changed since, and cannot be undone any more.',
   someFailed: (n: number) =>
     n === 1 ? 'One comment was not decided.' : `${n} comments were not decided.`,
+  someChanged: (n: number) =>
+    n === 1
+      ? 'One comment has changed since it was shown. It was not decided; here is what it is now.'
+      : `${n} comments have changed since they were shown. They were not decided; here is what they are now.`,
+  someNotUndone: (n: number) =>
+    n === 1
+      ? 'Undone, but for one comment that has been changed since.'
+      : `Undone, but for ${n} comments that have been changed since.`,
   leasedBy: (name: string) => `${name} has this one.`,
-  anotherModerator: 'Another moderator',
+  isTaken: 'Another moderator has this one, or has decided it.',
+  nextFree: 'To the next free one',
+  decideAnyway: 'Decide it all the same',
+  someTaken: (n: number) =>
+    n === 1
+      ? 'One comment was left to the moderator who has it.'
+      : `${n} comments were left to the moderators who have them.`,
   swipeHint: 'Swipe right to approve, left to reject.',
   whyHere: 'Why it is here',
   published: 'What readers see now',
   written: 'As it was typed',
   reports: 'Reports',
   history: 'Earlier texts',
+  replaced: 'replaced',
   word: (category: string) => `word: ${category}`,
-  report: (reason: string, n: number) => `${n} × ${reason}`,
+  report: (reason: string) => reason,
+  reportCount: (reason: string, n: number) => `${n} × ${reason}`,
   rule: (name: string) =>
     (
       ({ guest: 'guest', first_guest_comment: 'first comment', links: 'links' }) as Record<
@@ -83,6 +99,7 @@ export const en = {
   classifier: (verdict: string) => `classifier: ${verdict}`,
   guest: 'guest',
   floor: (n: number) => `#${n}`,
+  storey: (n: number) => `floor ${n}`,
   moreFloors: (n: number) => `${n} more floors`,
   term: 'Word or phrase',
   category: 'Category',
@@ -193,6 +210,7 @@ export const en = {
   textOf: 'Text',
   state: 'State',
   anyState: 'Any',
+  onlyReported: 'Reported by readers',
   subject: 'Thread, as type/key',
   authorId: 'Author, by id',
   from: 'From',

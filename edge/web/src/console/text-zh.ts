@@ -60,17 +60,26 @@ export const zh: ConsoleText = {
   undone: '已撤销。',
   notUndone: '之后又有改动，不能再撤销。',
   someFailed: (n) => `${n} 条没有处理成功。`,
+  someChanged: (n) => `${n} 条评论显示之后又有改动，没有处理；这是它们现在的内容。`,
+  someNotUndone: (n) => `已撤销；${n} 条之后又有改动，未能撤销。`,
   leasedBy: (name) => `${name} 正在处理这一条。`,
-  anotherModerator: '另一位版主',
+  isTaken: '另一位版主正在处理或已经处理了这一条。',
+  nextFree: '看下一条没人处理的',
+  decideAnyway: '仍由我处理',
+  someTaken: (n) => `${n} 条评论留给了正在处理它们的版主。`,
   swipeHint: '右滑通过，左滑拒绝。',
   whyHere: '原因',
   published: '读者现在看到的',
   written: '原文',
   reports: '举报',
   history: '修改历史',
+  replaced: '替换于',
   word: (category) => `词：${category}`,
-  report: (reason, n) =>
-    `${({ spam: '垃圾', abuse: '辱骂', illegal: '违法', other: '其他' } as Record<string, string>)[reason] ?? reason} × ${n}`,
+  report: (reason) =>
+    (({ spam: '垃圾', abuse: '辱骂', illegal: '违法', other: '其他' }) as Record<string, string>)[
+      reason
+    ] ?? reason,
+  reportCount: (reason, n) => `${reason} × ${n}`,
   rule: (name) =>
     (
       ({ guest: '游客', first_guest_comment: '游客首评', links: '链接过多' }) as Record<
@@ -81,6 +90,7 @@ export const zh: ConsoleText = {
   classifier: (verdict) => `分类器：${verdict}`,
   guest: '游客',
   floor: (n) => `${n}楼`,
+  storey: (n) => `${n} 层`,
   moreFloors: (n) => `还有 ${n} 层`,
   term: '词语',
   category: '类别',
@@ -189,6 +199,7 @@ export const zh: ConsoleText = {
   textOf: '内容',
   state: '状态',
   anyState: '全部',
+  onlyReported: '被读者举报',
   subject: '主题，写作 类型/键',
   authorId: '作者 ID',
   from: '从',

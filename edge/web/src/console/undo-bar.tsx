@@ -39,8 +39,8 @@ export function useUndo(text: ConsoleText, say: (message: string) => void) {
     const takeBack = await last.done.catch(() => null);
     if (!takeBack) return;
     try {
-      await takeBack();
-      say(text.undone);
+      const left = await takeBack();
+      say(typeof left === 'string' ? left : text.undone);
     } catch (error) {
       say(isConflict(error) ? text.notUndone : `${text.failed} ${problemText(error)}`);
     }

@@ -5,7 +5,8 @@ export const UNDO_OFFER_MS = 10_000;
 /** Most offers that are kept. */
 const MAX_OFFERS = 20;
 
-export type TakeBack = () => Promise<void>;
+/** Fulfilled with a sentence where not all was taken back. */
+export type TakeBack = () => Promise<unknown>;
 
 export interface UndoOffer {
   /** What was done, as a sentence. */

@@ -5,6 +5,9 @@ import { useConsole } from './parts.tsx';
 import { formerStanding } from './standing.ts';
 import type { ModeratedMember, StandingPatch } from './wire.ts';
 
+/** So long a comment is open before its author and its page are read. */
+export const DWELL_MS = 400;
+
 /** The member with this id, after `delayMs` in which the id stays the same. */
 export function useMember(id: string | null, delayMs = 0) {
   const { client } = useConsole();

@@ -131,7 +131,7 @@ function Card({ webhook, onRemove }: { webhook: Webhook; onRemove: () => void })
           ? text.works
           : text.failingSince(timeFormat(language).format(failingSince))}
       </p>
-      {dropped > 0 && <p class="bad-text">{text.droppedEvents(dropped)}</p>}
+      {dropped > 0 && <p class="bad-text dropped">{text.droppedEvents(dropped)}</p>}
       <div class="buttons">
         <a href={webhookHref(id)}>{text.deliveries}</a>
         <button type="button" class="bad" onClick={onRemove}>

@@ -23,6 +23,8 @@ export interface QueueEntry {
   why: ReviewReason[];
   /** Up to two comments above it, the higher one first. */
   context: Comment[];
+  /** What is shown of it; a decision sends it back. */
+  version: string;
   waiting_since: number;
   leased_by: MemberName | null;
 }

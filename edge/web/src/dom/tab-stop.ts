@@ -10,7 +10,7 @@ const CONTROL_SELECTOR =
  */
 export function controlsOf(comment: HTMLElement): HTMLElement[] {
   return [...comment.querySelectorAll<HTMLElement>(CONTROL_SELECTOR)].filter(
-    (control) => !control.closest('[hidden], :disabled'),
+    (control) => !control.closest('[hidden], :disabled, .deleted .answer'),
   );
 }
 

@@ -120,3 +120,14 @@ test('category that the texts do not know takes the form for other numbers', () 
   const { plural } = numbersIn<'one' | 'other'>('ar');
   assert.equal(plural(2, { one: 'a', other: 'b' }), 'b');
 });
+
+test('English sentences have no Chinese characters', () => {
+  const locale = { tag: 'en', language: {} };
+  const parts = [accountText, composerText, keysText, menuText, widgetText];
+  for (const texts of [en, ...parts.map((textOf) => textOf(locale))]) {
+    const source = JSON.stringify(texts, (_, value) =>
+      typeof value === 'function' ? String(value) : value,
+    );
+    assert.doesNotMatch(source, /\p{Script=Han}/u);
+  }
+});

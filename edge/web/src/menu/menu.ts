@@ -1,7 +1,10 @@
 /** A menu as WAI-ARIA describes it: arrow keys go round, Home and End to its ends, a letter to what begins with it. */
 
 import { h } from '../dom/html.ts';
+import { sleep } from '../util/time.ts';
 import { openPopup } from './popup.ts';
+
+const DONE_SHOWN_MS = 1_000;
 
 export interface MenuItem {
   readonly label: string;
@@ -10,6 +13,8 @@ export interface MenuItem {
   /** A link, in the place of an act. */
   readonly href?: string;
   readonly act?: () => unknown;
+  /** What the item says for a moment where `act` has resolved to true, before the menu closes. */
+  readonly done?: string;
 }
 
 /** Items that belong together; `label` is for screen readers. */
@@ -43,7 +48,10 @@ export function openMenu(
 
 const itemsOf = (node: HTMLElement) => [...node.querySelectorAll<HTMLElement>('[role="menuitem"]')];
 
-function drawItem({ label, isDisabled, href, act }: MenuItem, close: () => void): HTMLElement {
+function drawItem(
+  { label, isDisabled, href, act, done }: MenuItem,
+  close: () => void,
+): HTMLElement {
   const properties = {
     role: 'menuitem',
     tabindex: -1,
@@ -53,12 +61,17 @@ function drawItem({ label, isDisabled, href, act }: MenuItem, close: () => void)
     const link = { href, target: '_blank', rel: 'noopener' };
     return h('a', { ...properties, ...link, on: { click: close } }, label);
   }
-  const choose = () => {
+  const choose = async () => {
     if (isDisabled) return;
+    if (done && (await act?.())) {
+      item.textContent = done;
+      await sleep(DONE_SHOWN_MS);
+    }
     close();
-    act?.();
+    if (!done) act?.();
   };
-  return h('button', { type: 'button', ...properties, on: { click: choose } }, label);
+  const item = h('button', { type: 'button', ...properties, on: { click: choose } }, label);
+  return item;
 }
 
 function onKey(event: KeyboardEvent, node: HTMLElement, close: () => void): void {

@@ -5,12 +5,13 @@ import type { Author } from '../api/wire.ts';
 import type { CommentMenus, OwningComment } from '../comment/host.ts';
 import { canShare, copyLink, shareLink } from '../comment/share.ts';
 import { memberOf, moderatorTokenOf } from '../model/member.ts';
-import type { ShownComment } from '../model/shown-comment.ts';
+import { hasFlag, type ShownComment } from '../model/shown-comment.ts';
 import css from '../style/menu.css';
 import { addStyles } from '../style/style-sheet.ts';
 import { menuText } from '../text/menu.ts';
 import { openCard } from './card.ts';
 import { offerDeletion } from './deletion.ts';
+import { openEarlierTexts } from './earlier-texts.ts';
 import type { MenuHost } from './host.ts';
 import { type MenuItem, openMenu } from './menu.ts';
 import { Moderation } from './moderation.ts';
@@ -72,10 +73,16 @@ export class Menus implements CommentMenus {
           () => opener.focus(),
         ),
     };
+    const isEdited = this.#host.info.earlier_texts && hasFlag(view.comment, 'edited');
+    const earlierTexts = {
+      label: own.earlierTexts,
+      act: () => openEarlierTexts(this.#host, view.comment, opener),
+    };
     const isOfAnother = author && author.id !== memberOf(identity)?.id;
     return [
-      { label: text.copyLink, act: () => copyLink(this.#host, id, view) },
+      { label: text.copyLink, act: () => copyLink(this.#host, id, view), done: text.linkCopied },
       ...(canShare ? [{ label: text.share, act: () => shareLink(id) }] : []),
+      ...(isEdited ? [earlierTexts] : []),
       ...(isOfAnother && !moderatorTokenOf(identity) ? [report] : []),
       ...(isOfAnother ? [this.#muteItem(view, author)] : []),
     ];

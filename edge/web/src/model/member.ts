@@ -9,6 +9,7 @@ interface StoredIdentity {
   readonly guestKey: string;
   readonly sessionKey: string;
   readonly hostToken: string | null;
+  readonly refusedToken: string | null;
   readonly guest: Guest | null;
   readonly session: Session | null;
   readonly token: string | null;
@@ -40,6 +41,10 @@ export function kindOf({
   if (session) return 'account';
   return guest ? 'guest' : null;
 }
+
+/** Whether the server does not accept the token of the host page. */
+export const isRefused = ({ hostToken, refusedToken }: StoredIdentity): boolean =>
+  Boolean(hostToken) && hostToken === refusedToken;
 
 /** What the token says is not verified: the server decides what its bearer sees. */
 export function moderatorTokenOf(identity: StoredIdentity): string | null {

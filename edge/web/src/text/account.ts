@@ -29,6 +29,10 @@ const en = {
     reply: (name: string) => `${name} replied to you`,
     mention: (name: string) => `${name} mentioned you`,
   },
+  watch: 'Watch this thread',
+  watches: 'Threads I watch',
+  noWatches: 'You watch no threads yet.',
+  newComments: 'New comments',
   decided: 'A moderator has decided on your comment',
   gone: 'This comment is no longer shown.',
 };
@@ -63,6 +67,10 @@ const zh: AccountStrings = {
     reply: (name) => `${name} 回复了您`,
     mention: (name) => `${name} 提到了您`,
   },
+  watch: '关注本帖',
+  watches: '我关注的帖子',
+  noWatches: '您还没有关注任何帖子。',
+  newComments: '新评论',
   decided: '版主处理了您的评论',
   gone: '这条评论已不再显示。',
 };

@@ -67,8 +67,8 @@ export const enLater = {
     n > step
       ? `${count(n)} more floors · show ${count(step)} of them`
       : plural(n, {
-          one: '# more floor · show the whole building',
-          other: '# more floors · show the whole building',
+          one: '# more floor · show it',
+          other: '# more floors · show all',
         }),
   moreReplies: 'Show more replies',
   repliesLoaded: (n: number) =>
@@ -108,6 +108,7 @@ export const enLater = {
     bad_cursor: 'This list has changed. Please load it again.',
     token_missing: 'Please sign in first.',
     token_invalid: 'Your sign-in is no longer valid. Please sign in again.',
+    name_refused: 'This name cannot be used here, or is taken. Choose another.',
     guest_expired: 'Your guest name is no longer valid. Please enter it again.',
     forbidden: 'You are not allowed to do this.',
     muted: 'You cannot comment here for the time being.',

@@ -40,6 +40,9 @@ const en = {
   thanks: 'Thank you. The moderators will look at it.',
   newest: 'Newest comments',
   noComments: 'No comments yet.',
+  earlierTexts: 'Earlier texts',
+  noEarlierTexts: 'No earlier texts are kept.',
+  until: 'Until',
 };
 
 export type MenuStrings = typeof en;
@@ -84,6 +87,9 @@ const zh: MenuStrings = {
   thanks: '谢谢，版主会处理。',
   newest: '最新评论',
   noComments: '还没有评论。',
+  earlierTexts: '历史版本',
+  noEarlierTexts: '没有保留历史版本。',
+  until: '截至',
 };
 
 /** What is used of a `Locale`. */

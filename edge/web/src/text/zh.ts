@@ -128,6 +128,7 @@ export const zh: Strings = {
     bad_cursor: '列表已更新，请重新加载。',
     token_missing: '请先登录。',
     token_invalid: '登录已失效，请重新登录。',
+    name_refused: '此昵称不可使用或已被占用，请换一个。',
     guest_expired: '访客身份已失效，请重新填写昵称。',
     forbidden: '您没有权限进行此操作。',
     muted: '您暂时不能在此评论。',

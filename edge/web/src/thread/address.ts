@@ -2,7 +2,10 @@
 
 import { commentIdIn } from './comment-hash.ts';
 
-/** Such a link shows its comment, without a history for a place in a page that one has seen already. */
+/**
+ * Such a link shows its comment, without a history for a place in a page that one has seen already. Before this is loaded the
+ * browser follows it, and the element the address.
+ */
 export function followCommentLinks(section: HTMLElement, show: (id: string) => void): void {
   section.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;

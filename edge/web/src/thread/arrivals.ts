@@ -3,6 +3,7 @@
  * behind a button; edits and removals show in their place.
  */
 
+import type { ReaderAccount } from '../account/account.ts';
 import { fetchComment } from '../api/place-calls.ts';
 import type { Comment } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
@@ -25,6 +26,7 @@ const CACHE_CATCH_UP_MS = 5_000;
 addStyles(css);
 
 export interface ArrivalsHost extends ThreadPartHost {
+  readonly account: Pick<ReaderAccount, 'onAnswered'>;
   readonly reader: ReaderState;
   readonly roots: ReloadableList;
   /** The open forms. */
@@ -67,9 +69,27 @@ export class Arrivals {
       this.#refresh(id);
       return;
     }
-    this.#arrived.set(id, this.#isByReader(parentId));
+    this.#arrived.set(id, false);
+    this.showCount();
+    if (this.#isByReader(parentId)) this.#noteAnswer(id);
+    else announce(frame, this.#sentence());
+  }
+
+  /** The event does not say who has answered the reader: it may be the reader, in another tab. */
+  async #noteAnswer(id: string): Promise<void> {
+    const { account, frame, identity } = this.#thread;
+    const author = (await this.#fetchComment(id))?.author?.id;
+    if (!this.#arrived.has(id)) return;
+    const isByAnother = author === undefined || author !== memberOf(identity)?.id;
+    this.#arrived.set(id, isByAnother);
+    if (isByAnother) account.onAnswered();
     this.showCount();
     announce(frame, this.#sentence());
+  }
+
+  /** Whether comments wait behind the button. */
+  get isWaiting(): boolean {
+    return this.#arrived.size > 0;
   }
 
   /** Known of the comments on the page alone. */
@@ -138,6 +158,7 @@ export class Arrivals {
   showCount(): void {
     const { text } = this.#thread;
     this.#button.hidden = this.#arrived.size === 0 && !this.#isBehind;
+    this.#thread.updateEmpty();
     this.#button.textContent = this.#isBehind ? text.reload : this.#sentence();
   }
 
@@ -150,7 +171,7 @@ export class Arrivals {
       roots.loadFirst({ pastCaches: true });
       return;
     }
-    this.showCount();
+    this.#button.hidden = true;
     const fetched = await Promise.all(ids.map((id) => this.#fetchComment(id)));
     const views = fetched.flatMap((comment) => {
       if (!comment || isTombstone(comment)) return [];

@@ -1,5 +1,5 @@
 /**
- * Folds the replies of a root away, by a button under its picture, and remembers that in the tab. It is loaded when the
+ * Folds the replies below a comment away, by a button under its picture, and remembers that in the tab. It is loaded when the
  * reader comes to the comments, or has folded some before.
  */
 
@@ -27,7 +27,7 @@ export class ThreadFolds {
   readonly #text: ComposerStrings;
   readonly #key: string;
   readonly #folds = new WeakMap<Element, Fold>();
-  /** The ids of roots. */
+  /** The ids of comments. */
   readonly #folded: Set<string>;
 
   constructor(thread: ThreadPartHost) {
@@ -51,33 +51,29 @@ export class ThreadFolds {
     // What is linked, or written by the reader, is seen.
     for (const node of nodes) {
       if (!(node instanceof Element) || !node.matches('.target, .sending')) continue;
-      const item = node.parentElement?.closest('.folded');
-      if (!item) continue;
-      this.#fold(item, false);
-      node.scrollIntoView({ block: 'nearest' });
+      const above = foldedAbove(node);
+      for (const item of above) this.#fold(item, false);
+      if (above.length > 0) node.scrollIntoView({ block: 'nearest' });
     }
     this.#update();
   }
 
   #update(): void {
-    for (const item of this.#thread.frame.list.children) this.#decorate(item);
+    for (const item of this.#thread.frame.list.querySelectorAll('.item')) this.#decorate(item);
   }
 
   #decorate(item: Element): void {
     const hasReplies = item.querySelector(
-      ':scope > .replies:not(:empty), :scope > .more-replies:not([hidden], .folded-row)',
+      ':scope > .replies > :not([hidden]), :scope > .more-replies:not([hidden], .folded-row)',
     );
     const known = this.#folds.get(item);
-    if (!hasReplies) {
-      if (known) known.rail.hidden = true;
-      return;
-    }
     if (known) {
-      const isHidden = item.classList.contains('folded');
+      const isHidden = !hasReplies || item.classList.contains('folded');
       // Each change is observed, so what stays is not written.
       if (known.rail.hidden !== isHidden) known.rail.hidden = isHidden;
       return;
     }
+    if (!hasReplies) return;
     const article = item.querySelector<HTMLElement>(':scope > article');
     const head = article?.querySelector('.head');
     if (!article || !head) return;
@@ -127,6 +123,12 @@ export class ThreadFolds {
     fold.row.hidden = !isFolded;
     fold.rail.hidden = isFolded;
   }
+}
+
+/** A branch may be folded inside of another one. */
+function foldedAbove(node: Element): Element[] {
+  const item = node.parentElement?.closest('.folded');
+  return item ? [item, ...foldedAbove(item)] : [];
 }
 
 const idOf = (item: Element) =>

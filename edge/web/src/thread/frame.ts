@@ -13,7 +13,7 @@ import { sortBarHtml } from './sort-bar.ts';
 const SEARCH_PATH = 'M16 16l5 5M10.5 18a7.5 7.5 0 1 1 0-15 7.5 7.5 0 0 1 0 15z';
 
 const frameHtml = (text: Strings) =>
-  '<section aria-labelledby="title"><div class="top" part="header">' +
+  '<section part="thread" aria-labelledby="title"><div class="top" part="header">' +
   `<h2 class="heading" id="title">${text.titleNone}</h2>` +
   `<button class="search act" aria-label="${text.search}" aria-expanded="false">` +
   `${iconHtml(SEARCH_PATH)}</button><span class="corner"></span>${sortBarHtml(text)}</div>` +
@@ -62,33 +62,29 @@ export class ThreadFrame {
     section.dir = locale.direction;
     section.style.fontFamily = locale.fonts;
     section.hidden = Boolean(element.querySelector(SERVED_SELECTOR));
+    // What stands below is out of the window until the comments are there. The page has kept the room until now. A frame in
+    // another page may be as high as what is in it, and would grow without end.
+    if (!section.hidden && parent === window) section.style.minHeight = '100vh';
+    element.style.minHeight = '';
     this.#served = document.createElement('slot');
     root.replaceChildren(section, this.#served);
   }
 
-  /** Takes the place of what the server rendered, as high as that was. */
+  /** Takes the place of what was there. What stands below it in the window, or right below the window, does not move. */
   takeOver(): void {
     if (!this.#served) return;
-    const served = this.#element.querySelector(SERVED_SELECTOR);
-    if (served) {
-      this.#element.style.minHeight = `${this.#element.getBoundingClientRect().height}px`;
-    }
+    const { top, height } = this.#element.getBoundingClientRect();
+    this.section.style.minHeight = `min(${height}px, 100vh - ${top}px)`;
     this.section.hidden = false;
     this.#served.remove();
     this.#served = null;
     // Its ids are the page's again.
-    served?.remove();
-  }
-
-  /** The height of what the server rendered is needed for the first list only. */
-  releaseHeight(): void {
-    if (!this.#served) this.#element.style.minHeight = '';
+    this.#element.querySelector(SERVED_SELECTOR)?.remove();
   }
 
   showBusy(isBusy: boolean): void {
     this.skeleton.hidden = !isBusy || this.list.childElementCount > 0;
-    this.list.classList.toggle('busy', isBusy);
-    this.list.setAttribute('aria-busy', String(isBusy));
+    this.list.ariaBusy = String(isBusy);
     if (!isBusy) return;
     this.empty.hidden = true;
     this.error.textContent = '';

@@ -26,7 +26,7 @@ export class Keys {
     this.#section = section;
     this.#locale = locale;
     this.#isAllowed = isAllowed;
-    section.addEventListener('keydown', (event) => this.#onKey(event));
+    section.addEventListener('keydown', (event) => this.#onKey(event, event.target));
     section.addEventListener('focusin', ({ target }) => {
       const control = target as HTMLElement;
       const comment = control.closest('article');
@@ -34,8 +34,14 @@ export class Keys {
     });
   }
 
-  #onKey(event: KeyboardEvent): void {
-    const { key, target, isComposing } = event;
+  /** Does what was asked for before this was loaded, at `target`. What has been done already is not done again. */
+  catchUp(event: KeyboardEvent, target: Element): void {
+    const focused = (this.#section.getRootNode() as ShadowRoot).activeElement;
+    if (focused && !target.closest(FIELD_SELECTOR)) this.#onKey(event, focused);
+  }
+
+  #onKey(event: KeyboardEvent, target: EventTarget | null): void {
+    const { key, isComposing } = event;
     const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
     if (hasModifier || isComposing || event.defaultPrevented) return;
     const focused = target as HTMLElement;

@@ -52,9 +52,10 @@ export interface LaterThread
   readonly isHidden: boolean;
   readonly isLiveAllowed: () => boolean;
   readonly settings: { areKeysAllowed(): boolean };
-  info: Pick<Subject, 'state'>;
+  info: Pick<Subject, 'state' | 'earlier_texts'>;
   live: LiveUpdates | null;
   loadFirst(): Promise<void>;
+  showLinked(id: string): void;
 }
 
 export class LaterParts implements LaterHost {
@@ -125,11 +126,15 @@ export class LaterParts implements LaterHost {
     return this.linked?.notice || this.reader.notice;
   }
 
-  /** Keys and what else a reader gets who comes to the comments; rejects where it cannot be loaded. */
-  async startUsedParts(): Promise<void> {
+  /**
+   * Keys and what else a reader gets who comes to the comments; rejects where it cannot be loaded. `event` is what the reader
+   * came with, and `target` where that was.
+   */
+  async startUsedParts(event?: Event, target?: EventTarget | null): Promise<void> {
     const { startUsedParts } = await import('./used-parts.ts');
     const load = () => this.loadForms().catch(() => undefined);
-    startUsedParts(this.thread, this.thread.settings.areKeysAllowed, load);
+    const keys = startUsedParts(this.thread, this.thread.settings.areKeysAllowed, load);
+    if (event instanceof KeyboardEvent && target instanceof Element) keys.catchUp(event, target);
   }
 
   /** Opens or closes the event stream; rejects where it cannot be loaded. */
@@ -238,6 +243,15 @@ export class LaterParts implements LaterHost {
     this.reader.dropRefusedToken(problem);
     this.thread.emitProblem(problem);
     place.showMessage(this.describe(problem));
+  }
+
+  /** Why the list could not be loaded. Where a page has no comments, nothing offers to write, to search or to sort. */
+  explainLoad(problem: ApiProblem): string {
+    if (problem.code === 'unknown_subject_type') {
+      const { composer, search, sorts } = this.thread.frame;
+      for (const part of [composer, search, sorts]) part.hidden = true;
+    }
+    return this.describe(problem);
   }
 
   /** A sentence for the reader about what went wrong. */

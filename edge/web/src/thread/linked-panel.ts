@@ -89,10 +89,15 @@ export class LinkedPanel {
     }
   }
 
+  /** After Back, the browser has scrolled to where the reader was in the list without the panel: that stays. */
   close(): void {
+    this.stop();
+    if (this.#node.hidden) return;
+    const { scrollX, scrollY } = window;
     this.#thread.comments.linked = null;
     this.#node.replaceChildren();
     this.#node.hidden = true;
+    if (!location.hash) window.scrollTo({ left: scrollX, top: scrollY, behavior: 'instant' });
   }
 
   #showPanel({ ancestors, comment }: CommentContext['data']): void {

@@ -24,7 +24,7 @@ interface LoadedList {
 
 interface EventData {
   id?: string;
-  parent?: string | null;
+  parent_id?: string | null;
   comments?: number;
 }
 
@@ -48,12 +48,13 @@ export class LiveStream {
     this.#version = this.#version || version;
   }
 
-  /** Opens or closes the stream. */
-  update(): void {
+  /** Opens or closes the stream; whether it is of use. */
+  update(): boolean {
     const isUseful =
-      this.#isAllowed() && !document.hidden && this.#thread.roots.isLoaded && window.EventSource;
+      this.#isAllowed() && !document.hidden && this.#thread.roots.isLoaded && !!window.EventSource;
     if (!isUseful) this.close();
     else if (!this.#stream) this.#open();
+    return isUseful;
   }
 
   close(): void {
@@ -65,7 +66,7 @@ export class LiveStream {
   #open(): void {
     const { api, arrivals, subject } = this.#thread;
     const stream = new EventSource(eventsUrl(api, subject, this.#version));
-    this.#listen(stream, 'comment', ({ id, parent }) => id && arrivals.onComment(id, parent));
+    this.#listen(stream, 'comment', ({ id, parent_id }) => id && arrivals.onComment(id, parent_id));
     this.#listen(stream, 'counts', ({ comments }) => {
       if (typeof comments === 'number') this.#thread.setCount(comments);
     });

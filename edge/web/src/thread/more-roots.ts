@@ -11,6 +11,7 @@ import css from '../style/long-list.css';
 import { addStyles } from '../style/style-sheet.ts';
 import type { LaterParts } from './later-parts.ts';
 import type { ThreadPartHost } from './part-host.ts';
+import { keepPlace, returnToPlace } from './return-place.ts';
 
 interface MoreRootsHost extends Omit<ThreadPartHost, 'recent'> {
   readonly later: LaterParts | null;
@@ -63,6 +64,8 @@ export class MoreRoots {
     next.hidden = false;
     this.#observer.observe(foot);
     signal.addEventListener('abort', () => this.#observer.disconnect());
+    keepPlace(thread, signal);
+    returnToPlace(thread, this, signal);
   }
 
   get isEnded(): boolean {

@@ -9,8 +9,9 @@ import { ApiProblem } from '../api/problem.ts';
 import { subjectNameOf } from '../api/subject-name.ts';
 import type { Comment, Guest, Overlay, OverlayEntry } from '../api/wire.ts';
 import type { Composer } from '../composer/composer.ts';
-import { dropGuest, kindOf } from '../model/member.ts';
+import { dropGuest, kindOf, memberOf } from '../model/member.ts';
 import { isTombstone, NO_OVERLAY_ENTRY } from '../model/shown-comment.ts';
+import type { HostToken } from './host-token.ts';
 import type { ThreadPartHost } from './part-host.ts';
 
 /** The contract's limit for one call. */
@@ -20,6 +21,7 @@ interface ReaderStateHost extends ThreadPartHost {
   readonly reader: ReaderState;
   readonly composers: ReadonlySet<Composer>;
   readonly account: ReaderAccount;
+  readonly hostToken: Pick<HostToken, 'fetch' | 'isFetched'>;
   showState(): void;
 }
 
@@ -30,9 +32,12 @@ export class ReaderState {
   readonly #overlay = new Map<string, Readonly<OverlayEntry>>();
   /** When the reader last reacted to a comment, on the clock of `performance.now()`. */
   readonly #reactedAtMs = new Map<string, number>();
+  /** Whose comments are shown that others do not see. */
+  #memberId: string | undefined;
 
   constructor(thread: ReaderStateHost) {
     this.#thread = thread;
+    this.#memberId = memberOf(thread.identity)?.id;
   }
 
   overlayEntry(id: string): Readonly<OverlayEntry> {
@@ -64,7 +69,9 @@ export class ReaderState {
         if (token !== identity.token) return;
         this.#applyOverlay(data, startedAtMs);
       } catch (problem) {
-        if (problem instanceof ApiProblem) this.dropRefusedToken(problem);
+        // The page may have given another token meanwhile.
+        const isOfReader = token === identity.token;
+        if (isOfReader && problem instanceof ApiProblem) this.dropRefusedToken(problem);
         return;
       }
     }
@@ -101,12 +108,12 @@ export class ReaderState {
     for (const comment of recent.posts()) {
       if (comments.main.views.has(comment.id)) continue;
       comments.place(comment, comments.main, { isKept: true });
-      this.#checkRecentPost(comment.id);
+      this.#check(comment.id);
     }
   }
 
-  /** Removes a recent post that the server does not have. */
-  async #checkRecentPost(id: string): Promise<void> {
+  /** Shows a comment as the reader may see it; one that is not there for the reader is removed. */
+  async #check(id: string): Promise<void> {
     const { api, comments, recent } = this.#thread;
     try {
       const { data } = await ownComment(api, id);
@@ -128,7 +135,23 @@ export class ReaderState {
     account.onIdentityChange();
     this.#overlay.clear();
     for (const view of comments.views) view.applyOverlay(NO_OVERLAY_ENTRY);
+    this.#hideFormerReaders();
     this.loadOverlay(comments.views.map(({ comment }) => comment.id));
+  }
+
+  /** Takes away what only the reader before could see. A guest who signs in stays who they are. */
+  #hideFormerReaders(): void {
+    const { comments, identity } = this.#thread;
+    const [former, member] = [this.#memberId, memberOf(identity)?.id];
+    this.#memberId = member;
+    if (!former || former === member || former === identity.guest?.member.id) return;
+    for (const { comment } of comments.views) {
+      if (comment.state !== 'review' && comment.visibility !== 'self') continue;
+      // Others see the text from before an edit that waits.
+      if (comment.floor === null) comments.remove(comment.id);
+      else this.#check(comment.id);
+    }
+    this.#thread.updateEmpty();
   }
 
   /** What a guest wrote is the reader's by now. Where that cannot be shown, the next list shows it. */
@@ -138,12 +161,20 @@ export class ReaderState {
       .catch(() => undefined);
   }
 
+  /** Asks the host page for another token. */
+  askToSignIn(): void {
+    const { hostToken } = this.#thread;
+    this.#thread.emit('gailou:sign-in', { code: 'token_invalid' });
+    if (hostToken.isFetched) hostToken.fetch();
+  }
+
   /** Forgets a token that the server refuses; true for a guest's: the guest can give a name again. */
   dropRefusedToken(problem: ApiProblem): boolean {
     if (!['token_invalid', 'token_missing'].includes(problem.code)) return false;
-    const { identity } = this.#thread;
+    const { composers, identity } = this.#thread;
     if (kindOf(identity) === 'host') {
       identity.refusedToken = identity.hostToken;
+      for (const composer of composers) composer.showIdentity();
       this.#thread.emit('gailou:sign-in', { code: problem.code });
       return false;
     }

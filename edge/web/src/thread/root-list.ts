@@ -57,7 +57,6 @@ export class RootList {
     this.#load.abort();
     this.#load = new AbortController();
     const { signal } = this.#load;
-    frame.releaseHeight();
     frame.next.onclick = () => this.loadFirst();
     this.first = null;
     this.#more = null;
@@ -122,7 +121,7 @@ export class RootList {
     this.#thread.emitProblem(problem);
     // Without an answer there are no other sentences either.
     const later = problem.status ? await this.#thread.complete().catch(() => null) : null;
-    const sentence = later?.describe(problem) ?? text.errors.network;
+    const sentence = later?.explainLoad(problem) ?? text.errors.network;
     frame.showLoadError(`${text.loadFailed} ${sentence}`, text.tryAgain);
   }
 }

@@ -22,7 +22,6 @@ import type { Locale } from '../text/locale.ts';
 import { keepChosenSort } from '../util/chosen-sort.ts';
 import { siteStorage, tabStorage } from '../util/json-storage.ts';
 import { hasSignInCode } from '../util/sign-in-code.ts';
-import { followCommentLinks } from './address.ts';
 import { linkedCommentId } from './comment-hash.ts';
 import { foldedKey } from './folded-key.ts';
 import { ThreadFrame } from './frame.ts';
@@ -85,7 +84,7 @@ export class CommentThread {
   /** There is none before the forms are loaded. */
   declare writing: Writing;
   /** What the server says about the subject; a usual one until then. */
-  info: Pick<Subject, 'mode' | 'owner_id' | 'state'> = {
+  info: Pick<Subject, 'mode' | 'owner_id' | 'state' | 'earlier_texts'> = {
     mode: 'two_level',
     owner_id: null,
     state: 'open',
@@ -124,16 +123,19 @@ export class CommentThread {
     this.#composer = new MainComposer(this, this.frame.composer);
     this.#loadPartsOnUse();
     this.comments = new ShownComments(this, this.frame.list);
-    followCommentLinks(this.frame.section, (id) => this.#showLinked(id));
     this.isLiveAllowed = () => settings.isLiveAllowed() && !this.#isStopped;
     this.roots = new RootList(this);
   }
 
-  /** Replies that were folded before are folded at once. */
+  /** Replies that were folded before are folded at once. A key that is pressed before its time does something then. */
   #loadPartsOnUse(): void {
-    const load = () => this.#whenComplete((later) => later.startUsedParts());
+    const load = (event?: Event) => {
+      // It has none when its dispatch is over.
+      const target = event?.target;
+      this.#whenComplete((later) => later.startUsedParts(event, target));
+    };
     if (tabStorage.get(foldedKey(this.api.base, this.subject))) load();
-    for (const event of ['pointerenter', 'focusin']) {
+    for (const event of ['pointerenter', 'focusin', 'keydown']) {
       this.frame.section.addEventListener(event, load);
     }
   }
@@ -154,11 +156,11 @@ export class CommentThread {
   /** Shows the comment that the address names, if it names one. */
   followAddress(): void {
     const id = linkedCommentId();
-    if (id) this.#showLinked(id);
+    if (id) this.showLinked(id);
     else this.later?.linked?.close();
   }
 
-  #showLinked(id: string): void {
+  showLinked(id: string): void {
     const place: MessagePlace = {
       showMessage: (message) => (message ? this.frame.showNotice(message) : this.showState()),
     };
@@ -262,6 +264,8 @@ export class CommentThread {
 
   setCount(count: number): void {
     this.count = count;
+    // Where there is nothing to find; a server without a search hides it.
+    this.frame.search.style.visibility = count > 0 ? 'visible' : '';
     this.frame.heading.textContent = count > 0 ? this.text.title(count) : this.text.titleNone;
     this.emit('gailou:count', { subject: this.subject, count });
   }
@@ -277,8 +281,8 @@ export class CommentThread {
 
   updateEmpty(): void {
     const { empty, list } = this.frame;
-    const isShown = list.childElementCount === 0 && this.roots.isEnded && this.isOpen;
-    empty.hidden = !isShown;
+    empty.hidden =
+      list.childElementCount > 0 || !this.roots.isEnded || !this.isOpen || !!this.live?.isWaiting;
   }
 
   emitReady(): void {

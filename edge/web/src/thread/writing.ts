@@ -83,8 +83,8 @@ export class Writing {
     };
   }
 
-  /** The server has taken a post; it may be held for review. */
-  acceptPost(comment: Comment): void {
+  /** The server has taken a post of this text; it may be held for review, or masked, which the overlay has. */
+  acceptPost(comment: Comment, written: string): void {
     const { comments, frame, live, reader, recent, text } = this.#thread;
     const isHeld = comment.state !== 'published';
     if (!isHeld) recent.rememberPost(comment);
@@ -97,6 +97,7 @@ export class Writing {
     this.#thread.updateEmpty();
     announce(frame, isHeld ? text.held : text.posted);
     view?.focus();
+    if (comment.content !== written) reader.loadOverlay([comment.id]);
     this.#thread.emit('gailou:posted', { comment });
   }
 

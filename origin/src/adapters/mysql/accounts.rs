@@ -48,6 +48,13 @@ impl AccountRows for MysqlStore {
         write.finish(changed, [DirtyRow::Member(id)]).await
     }
 
+    async fn name_account(&self, id: MemberId, name: &str) -> Result<()> {
+        let mut write = self.begin_slot_write("name_account", member_slot(id)).await?;
+        let update = sql(format!("UPDATE account_{} SET name = ? WHERE id = ? AND name = ''", write.table));
+        let changed = write.session.execute(update.bind(name).bind(id.signed())).await.map(|_| ());
+        write.finish(changed, [DirtyRow::Member(id)]).await
+    }
+
     async fn find_identity(&self, digest: &SignInDigest) -> Result<Option<MemberId>> {
         let slot = digest_slot(digest);
         let find = self.part(slot).sql("SELECT account_id FROM identity_{n} WHERE digest = ?").bind(&digest[..]);

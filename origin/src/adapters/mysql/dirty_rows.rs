@@ -32,7 +32,7 @@ pub enum DirtyRow {
     Digest([u8; 32]),
     /// The entry of the audit log, and what undoing it needs.
     Audit(AuditId),
-    /// Everything that the member is notified of.
+    /// Everything that the member is notified of, and what they watch.
     Notifications(MemberId),
 }
 

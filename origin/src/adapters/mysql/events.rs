@@ -21,7 +21,7 @@ const EVENTS_PER_DELETE: u64 = 5_000;
 impl EventQueues for MysqlStore {
     async fn read_events(&self, database: usize, after: u64, count: usize) -> Result<Vec<QueuedEvent>> {
         let text = format!(
-            "SELECT seq, id, at, comment_id, kind, actor_id FROM event WHERE seq > {after} ORDER BY seq LIMIT {count}"
+            "SELECT seq, id, at, comment_id, kind, actor_id, queued_at FROM event WHERE seq > {after} ORDER BY seq LIMIT {count}"
         );
         let found = self.session("read_events", database).await?.fetch_text(text).await?;
         found.iter().map(queued_event).collect()
@@ -79,5 +79,5 @@ fn queued_event(r: &MySqlRow) -> Result<QueuedEvent> {
         kind: EventKind::from_number(number_at(r, 4)?)?,
         actor: optional_number_at(r, 5)?.map(member_id).transpose()?,
     };
-    Ok(QueuedEvent { seq: count_at(r, 0)?, event })
+    Ok(QueuedEvent { seq: count_at(r, 0)?, event, queued_at: count_at(r, 6)? })
 }

@@ -59,9 +59,13 @@ impl MemberDataReader for MysqlStore {
         let statement = part.sql("SELECT written FROM content_{n} WHERE id = ?").bind(id.signed());
         let found = self.rows_of("read_other_texts", slot, statement).await?;
         let original_text = found.first().map(|r| r.try_get(0)).transpose()?.flatten();
-        let text = "SELECT content, edited_at FROM content_history_{n} WHERE comment_id = ? ORDER BY edit, edited_at";
+        let text = "SELECT content, edited_at, was_shown FROM content_history_{n} WHERE comment_id = ? \
+                    ORDER BY edit, edited_at";
         let found = self.rows_of("read_other_texts", slot, part.sql(text).bind(id.signed())).await?;
-        let read = |r: &MySqlRow| Ok(EarlierText { content: r.try_get(0)?, replaced_at: count_at(r, 1)? });
+        let read = |r: &MySqlRow| {
+            let (content, was_shown) = (r.try_get(0)?, number_at(r, 2)? != 0);
+            Ok(EarlierText { content, replaced_at: count_at(r, 1)?, was_shown })
+        };
         Ok(OtherTexts { original_text, earlier: found.iter().map(read).collect::<Result<_>>()? })
     }
 }

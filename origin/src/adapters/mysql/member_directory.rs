@@ -1,5 +1,6 @@
 //! Members, looked up in every table of every database; and comments by their authors.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
@@ -71,6 +72,12 @@ impl MemberOrder<'_> {
     }
 }
 
+/// Whether readers have reported the comment `c`.
+fn is_reported() -> String {
+    let slot = slot_of_comment("c.id");
+    format!("EXISTS (SELECT 1 FROM report_{{n}} r WHERE r.slot = {slot} AND r.comment_id = c.id)")
+}
+
 #[async_trait]
 impl MemberDirectory for MysqlStore {
     async fn list_members(&self, above: Option<MemberId>, count: usize) -> Result<Vec<KnownMember>> {
@@ -94,20 +101,14 @@ impl MemberDirectory for MysqlStore {
     }
 
     async fn summarize_member(&self, member: MemberId) -> Result<MemberSummary> {
-        let slot = member_slot(member);
-        let text = "SELECT comment_id FROM member_comment_{n} FORCE INDEX (PRIMARY) WHERE member_id = ? \
-                    ORDER BY comment_id DESC LIMIT ?";
-        let find = self.part(slot).sql(text).bind(member.signed()).bind(MAX_COUNTED_COMMENTS as i64);
-        let found = self.rows_of("summarize_member", slot, find).await?;
-        let ids = found.iter().map(|r| id_at(r, 0)).collect::<Result<Vec<CommentId>>>()?;
+        let ids = self.list_counted(member).await?;
         let mut counts = MemberCounts { complete: ids.len() < MAX_COUNTED_COMMENTS, ..MemberCounts::default() };
         let text = format!(
-            "SELECT CAST(SUM(c.state = 0) AS SIGNED), CAST(SUM(c.state = 1 OR (c.flags & 64) <> 0) AS SIGNED), \
-             CAST(SUM(c.state = 2) AS SIGNED), CAST(SUM(EXISTS (SELECT 1 FROM report_{{n}} r \
-             WHERE r.slot = {} AND r.comment_id = c.id)) AS SIGNED) \
+            "SELECT CAST(SUM(c.state = 0) AS SIGNED), CAST(SUM(c.state = 1) AS SIGNED), \
+             CAST(SUM(c.state = 2) AS SIGNED), CAST(SUM({}) AS SIGNED) \
              FROM {IDS_TABLE} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id \
              WHERE c.author_id = {member} HAVING COUNT(*) > 0",
-            slot_of_comment("c.id")
+            is_reported()
         );
         for chunk in ids.chunks(COMMENTS_PER_LOOKUP) {
             let chunk = chunk.iter().map(|id| (id.slot(), id.signed()));
@@ -128,6 +129,23 @@ impl MemberDirectory for MysqlStore {
         names.sort_unstable();
         names.dedup();
         Ok(MemberSummary { counts, names, newest: ids.into_iter().take(MAX_LAST_COMMENTS).collect() })
+    }
+
+    async fn list_reported_of(&self, member: MemberId) -> Result<Vec<CommentId>> {
+        let ids = self.list_counted(member).await?;
+        let text = format!(
+            "SELECT c.id FROM {IDS_TABLE} STRAIGHT_JOIN comment_{{n}} c FORCE INDEX (PRIMARY) ON c.id = j.id \
+             WHERE c.author_id = {member} AND {}",
+            is_reported()
+        );
+        let mut reported = Vec::new();
+        for chunk in ids.chunks(COMMENTS_PER_LOOKUP) {
+            let chunk = chunk.iter().map(|id| (id.slot(), id.signed()));
+            let found = self.rows_by_id("list_reported_of", chunk, &text, |s| s).await?;
+            reported.extend(found.iter().map(|r| id_at(r, 0)).collect::<Result<Vec<_>>>()?);
+        }
+        reported.sort_unstable_by_key(|id| Reverse(*id));
+        Ok(reported)
     }
 
     async fn list_by_authors(
@@ -153,13 +171,23 @@ impl MemberDirectory for MysqlStore {
                 ids.push(id_at(&r, 0)?);
             }
         }
-        ids.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
+        ids.sort_unstable_by_key(|id| Reverse(*id));
         ids.truncate(count);
         Ok(ids)
     }
 }
 
 impl MysqlStore {
+    /// The newest comments of a member, as many as are counted.
+    async fn list_counted(&self, member: MemberId) -> Result<Vec<CommentId>> {
+        let slot = member_slot(member);
+        let text = "SELECT comment_id FROM member_comment_{n} FORCE INDEX (PRIMARY) WHERE member_id = ? \
+                    ORDER BY comment_id DESC LIMIT ?";
+        let find = self.part(slot).sql(text).bind(member.signed()).bind(MAX_COUNTED_COMMENTS as i64);
+        let found = self.rows_of("list_counted", slot, find).await?;
+        found.iter().map(|r| id_at(r, 0)).collect()
+    }
+
     /// The first members of a list after a key. Of each table the first `count` are read, so the first `count` of all
     /// are among them; what of these is in the former copy of a slot that has moved is replaced by further ones.
     async fn list_in_order(

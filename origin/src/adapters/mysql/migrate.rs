@@ -26,7 +26,7 @@ use crate::domain::columns::StoredEnum as _;
 use crate::ports::store::{Result, StoreError};
 
 /// The migrations by number, from 1.
-const MYSQL_MIGRATIONS: [&str; 29] = [
+const MYSQL_MIGRATIONS: [&str; 31] = [
     include_str!("../../../../migrations/mysql/0001_init.sql"),
     include_str!("../../../../migrations/mysql/0002_indexes.sql"),
     include_str!("../../../../migrations/mysql/0003_edits.sql"),
@@ -56,6 +56,8 @@ const MYSQL_MIGRATIONS: [&str; 29] = [
     include_str!("../../../../migrations/mysql/0027_passkey.sql"),
     include_str!("../../../../migrations/mysql/0028_merged_guest.sql"),
     include_str!("../../../../migrations/mysql/0029_author_network.sql"),
+    include_str!("../../../../migrations/mysql/0030_shown_texts.sql"),
+    include_str!("../../../../migrations/mysql/0031_watch.sql"),
 ];
 
 /// What all migrations together make of an empty database. To change a table costs more than to create it.
@@ -77,11 +79,7 @@ const MIGRATION_LOCK_WAIT_S: u64 = 2;
 /// Creates missing databases, their tables, the id of the installation, and the rows of their slots. A database that is
 /// empty, and was not always, is refused unless it is adopted.
 pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16, adopts_empty: bool) -> Result<()> {
-    if databases.is_empty() || tables == 0 || tables > SLOT_COUNT || !SLOT_COUNT.is_multiple_of(tables) {
-        let text =
-            format!("there must be a database, and the number of tables must divide {SLOT_COUNT}; it is {tables}");
-        return Err(StoreError::Database(text.into()));
-    }
+    check_numbers(databases.len(), tables)?;
     let pools: Vec<MysqlPool> = databases.iter().cloned().map(MysqlPool::new).collect();
     installation::refuse_others(&pools).await?;
     if !adopts_empty {
@@ -100,12 +98,28 @@ pub(super) async fn run(databases: &[MySqlConnectOptions], tables: u16, adopts_e
         lock.release().await?;
     }
     installation::make(&pools).await?;
-    let owners = create_slot_map(&pools).await?;
+    create_slot_rows(&pools).await?;
+    spread_node_numbers(&pools).await?;
+    copy_member_ends(&pools).await
+}
+
+/// Refuses numbers of databases, and of tables of each kind, that no cluster can have.
+pub(super) fn check_numbers(databases: usize, tables: u16) -> Result<()> {
+    if databases == 0 || tables == 0 || tables > SLOT_COUNT || !SLOT_COUNT.is_multiple_of(tables) {
+        let text =
+            format!("there must be a database, and the number of tables must divide {SLOT_COUNT}; it is {tables}");
+        return Err(StoreError::Database(text.into()));
+    }
+    Ok(())
+}
+
+/// Creates the rows of the slot map and of the slots where they are missing; the database of every slot.
+pub(super) async fn create_slot_rows(pools: &[MysqlPool]) -> Result<Vec<usize>> {
+    let owners = create_slot_map(pools).await?;
     for (shard, pool) in pools.iter().enumerate() {
         create_slots(pool, shard, &owners).await?;
     }
-    spread_node_numbers(&pools).await?;
-    copy_member_ends(&pools).await
+    Ok(owners)
 }
 
 /// Refuses databases that [`run`] has not migrated to this version. Those that do not answer stay closed.
@@ -282,7 +296,7 @@ impl DatabaseMigration<'_> {
         self.session.execute_text(MIGRATION_TABLE).await?;
         let applied = self.count_applied().await?;
         if applied == 0 {
-            for statement in statements(CURRENT_SCHEMA_SQL, self.tables) {
+            for statement in current_statements(self.tables) {
                 self.session.execute_text(statement).await?;
             }
             return self.record(1..=MYSQL_MIGRATIONS.len()).await;
@@ -317,6 +331,11 @@ pub(super) const fn count_migrations() -> usize {
 /// The statements of the first migrations.
 pub(super) fn statements_up_to(migration: usize, tables: u16) -> impl Iterator<Item = String> {
     MYSQL_MIGRATIONS.iter().take(migration).flat_map(move |text| statements(text, tables))
+}
+
+/// The statements that make all tables of a new database.
+pub(super) fn current_statements(tables: u16) -> Vec<String> {
+    statements(CURRENT_SCHEMA_SQL, tables)
 }
 
 /// The tables that migrations make, also those that a later one drops; without the one of the migrations.

@@ -66,6 +66,7 @@ mod subject_directory;
 pub(crate) mod tests;
 mod threads;
 mod transfer;
+mod watches;
 mod webhooks;
 mod write;
 

@@ -12,6 +12,7 @@ use crate::adapters::mysql::row_numbers::member_slot;
 use crate::adapters::mysql::rows::{StoredEnum as _, count_at, damaged, id_at, member_id, number_at};
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::write::batch_sql::{BatchScript, RowValues, group_by_table};
+use crate::adapters::mysql::write::outbox_rows::DATABASE_NOW;
 use crate::adapters::mysql::write::slot_locks;
 use crate::domain::notification::{MAX_NOTIFICATIONS, NewNotification, NotificationReason, StoredNotification};
 use crate::ports::store::{Notifications, Result, Sharding as _, StoreError};
@@ -28,25 +29,8 @@ impl Notifications for MysqlStore {
     }
 
     async fn add_notifications(&self, database: usize, new: &[NewNotification]) -> Result<Vec<MemberId>> {
-        match self.add_to_slots(database, new).await {
-            Err(StoreError::Moved) => {}
-            done => return done.map(|()| vec![]),
-        }
-        // A slot that is moving, or that no database has, holds up no other.
-        self.read_slot_map_again().await;
-        let mut by_slot: BTreeMap<Slot, Vec<NewNotification>> = BTreeMap::new();
-        for row in new {
-            by_slot.entry(member_slot(row.member)).or_default().push(*row);
-        }
-        let mut left = Vec::new();
-        for (slot, rows) in by_slot {
-            match self.add_to_slots(self.database_of(slot), &rows).await {
-                Ok(()) => {}
-                Err(StoreError::Moved) => left.extend(rows.into_iter().map(|row| row.member)),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(left)
+        self.add_where_slots_are(database, new, |row| row.member, |database, new| self.add_to_slots(database, new))
+            .await
     }
 
     async fn list_notifications(
@@ -73,8 +57,13 @@ impl Notifications for MysqlStore {
     }
 
     async fn mark_read(&self, member: MemberId, up_to: EventId) -> Result<()> {
-        let change = format!("SET is_read = 1 WHERE member_id = {member} AND id <= {up_to} AND is_read = 0");
-        self.change_notifications("mark_read", member, |n| format!("UPDATE notification_{n} {change}")).await
+        let read = format!("SET is_read = 1 WHERE member_id = {member} AND id <= {up_to} AND is_read = 0");
+        let end_wait = format!(
+            "SET is_waiting = 0, since = {DATABASE_NOW} \
+             WHERE member_id = {member} AND is_waiting = 1 AND notified_id <= {up_to}"
+        );
+        let both = |n| format!("UPDATE notification_{n} {read};UPDATE watch_{n} FORCE INDEX (PRIMARY) {end_wait}");
+        self.change_notifications("mark_read", member, both).await
     }
 
     async fn delete_notifications_of(&self, member: MemberId) -> Result<()> {
@@ -84,8 +73,39 @@ impl Notifications for MysqlStore {
 }
 
 impl MysqlStore {
+    /// Adds rows of members whose slots are in one database, as far as this process knows, each where its slot is. Answers
+    /// the members of whom none was added.
+    pub(super) async fn add_where_slots_are<T: Clone, Adding: Future<Output = Result<()>> + Send>(
+        &self,
+        database: usize,
+        new: &[T],
+        member: fn(&T) -> MemberId,
+        add: impl Fn(usize, Vec<T>) -> Adding + Send,
+    ) -> Result<Vec<MemberId>> {
+        match add(database, new.to_vec()).await {
+            Err(StoreError::Moved) => {}
+            done => return done.map(|()| vec![]),
+        }
+        // A slot that is moving, or that no database has, holds up no other.
+        self.read_slot_map_again().await;
+        let mut by_slot: BTreeMap<Slot, Vec<T>> = BTreeMap::new();
+        for row in new {
+            by_slot.entry(member_slot(member(row))).or_default().push(row.clone());
+        }
+        let mut left = Vec::new();
+        for (slot, rows) in by_slot {
+            let members: Vec<MemberId> = rows.iter().map(member).collect();
+            match add(self.database_of(slot), rows).await {
+                Ok(()) => {}
+                Err(StoreError::Moved) => left.extend(members),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(left)
+    }
+
     /// Writes notifications of members whose slots are all in one database, in one transaction.
-    async fn add_to_slots(&self, database: usize, new: &[NewNotification]) -> Result<()> {
+    async fn add_to_slots(&self, database: usize, new: Vec<NewNotification>) -> Result<()> {
         let mut session = self.session("add_notifications", database).await?;
         session.begin().await?;
         let done = async {
@@ -101,11 +121,14 @@ impl MysqlStore {
                 let values = values.number(i64::from(slot.get())).number(reason.number());
                 (slot, values.number(comment.signed()).count(*at).count(*mail_at).end())
             });
-            // One that is there stays as it is, also read.
-            let statement = "INSERT INTO notification_{n} (member_id, id, slot, kind, comment_id, at, mail_at) VALUES {rows} \
-                             ON DUPLICATE KEY UPDATE id = VALUES(id)";
+            // One that is there stays as it is, also read, but for a weaker reason.
+            let statement = format!(
+                "INSERT INTO notification_{{n}} (member_id, id, slot, kind, comment_id, at, mail_at) VALUES {{rows}} \
+                 ON DUPLICATE KEY UPDATE kind = IF(kind = {}, VALUES(kind), kind)",
+                NotificationReason::Watched.number()
+            );
             let mut script = BatchScript::new(&mut session);
-            script.add_rows(statement, group_by_table(self, rows)).await?;
+            script.add_rows(&statement, group_by_table(self, rows)).await?;
             script.send().await?;
             self.delete_beyond_bound(&mut session, &members).await?;
             let dirty = members.iter().map(|member| (member_slot(*member), DirtyRow::Notifications(*member)));
@@ -116,7 +139,11 @@ impl MysqlStore {
     }
 
     /// Deletes the oldest notifications of those members who have more than are kept.
-    async fn delete_beyond_bound(&self, session: &mut MysqlSession, members: &BTreeSet<MemberId>) -> Result<()> {
+    pub(super) async fn delete_beyond_bound(
+        &self,
+        session: &mut MysqlSession,
+        members: &BTreeSet<MemberId>,
+    ) -> Result<()> {
         let members: Vec<MemberId> = members.iter().copied().collect();
         for members in members.chunks(MEMBERS_PER_STATEMENT) {
             // One walk of an index each, of at most as many entries as are kept.

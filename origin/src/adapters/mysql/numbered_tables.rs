@@ -36,7 +36,7 @@ const fn table(
 }
 
 /// Every kind of numbered table. The last two are copied and deleted with the comments they belong to.
-pub(super) const NUMBERED_TABLES: [NumberedTable; 29] = [
+pub(super) const NUMBERED_TABLES: [NumberedTable; 30] = [
     table("subject", SlotLookup::Subject("id"), "PRIMARY", &["id"]),
     table("comment", SlotLookup::Subject("subject"), "comment_path", &["subject", "path", "id"]),
     table("alias", SlotLookup::Slot, "PRIMARY", &["id"]),
@@ -57,6 +57,7 @@ pub(super) const NUMBERED_TABLES: [NumberedTable; 29] = [
     table("passkey", SlotLookup::Slot, "passkey_slot", &["account_id", "id"]),
     table("sign_in_link", SlotLookup::Slot, "sign_in_link_slot", &["digest"]),
     table("notification", SlotLookup::Slot, "notification_slot", &["member_id", "id"]),
+    table("watch", SlotLookup::Slot, "watch_slot", &["member_id", "type", "key"]),
     table("mention", SlotLookup::Slot, "mention_slot", &["comment_id", "member_id"]),
     table("review", SlotLookup::Slot, "PRIMARY", &["comment_id"]),
     table("review_count", SlotLookup::Slot, "PRIMARY", &["slot"]),
@@ -69,7 +70,7 @@ pub(super) const NUMBERED_TABLES: [NumberedTable; 29] = [
 ];
 
 /// How many of [`NUMBERED_TABLES`], from the first, are copied on their own.
-pub(super) const INDEPENDENT_TABLES: usize = 27;
+pub(super) const INDEPENDENT_TABLES: usize = 28;
 
 impl NumberedTable {
     /// The columns that its rows are sorted by, along the index.

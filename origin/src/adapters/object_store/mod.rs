@@ -142,11 +142,8 @@ impl Blobs for ObjectBlobs {
 #[cfg(test)]
 mod tests {
     use gailou_shared::id::MediaId;
-    use http::Request;
-    use http_body_util::Full;
 
     use super::*;
-    use crate::adapters::https_client::https_client;
     use crate::config::Password;
     use crate::domain::picture::PictureFormat;
     use crate::testing::contract::blobs;
@@ -159,33 +156,38 @@ mod tests {
         blobs::run(&store).await;
     }
 
-    /// Names a server that speaks S3 and lets everybody make buckets, such as `http://127.0.0.1:15000`.
+    /// Names a server that speaks S3 with a bucket `pictures`, and a key and its secret, such as
+    /// `http://127.0.0.1:15000;ID;SECRET`.
     const S3_VARIABLE: &str = "GAILOU_TEST_S3";
 
     #[tokio::test]
     async fn bucket_keeps_the_contract() {
-        let Ok(endpoint) = std::env::var(S3_VARIABLE) else {
+        let Ok(value) = std::env::var(S3_VARIABLE) else {
             assert!(std::env::var_os("CI").is_none(), "{S3_VARIABLE} names no server");
             eprintln!("SKIPPED: {S3_VARIABLE} names no server");
             return;
         };
-        let make = Request::put(format!("{endpoint}/pictures")).body(Full::<Bytes>::default()).unwrap();
-        assert!(https_client().request(make).await.unwrap().status().is_success());
-        let settings = MediaSettings {
-            endpoint: Some(endpoint),
-            access_key_id: Some("key".into()),
-            secret_access_key: Password::new("secret"),
-            ..MediaSettings::default()
-        };
-        let open = |bucket: &str, prefix: &str| {
+        let [endpoint, key, secret] = value.split(';').collect::<Vec<_>>()[..] else { panic!("{S3_VARIABLE}={value}") };
+        let open = |bucket: &str, prefix: &str, secret: &str| {
             let place = MediaPlace::Bucket { name: bucket.to_owned(), prefix: prefix.to_owned() };
+            let settings = MediaSettings {
+                endpoint: Some(endpoint.into()),
+                access_key_id: Some(key.into()),
+                secret_access_key: Password::new(secret),
+                ..MediaSettings::default()
+            };
             ObjectBlobs::open(&place, &settings).unwrap()
         };
         for prefix in ["", "a/b"] {
-            blobs::run(&open("pictures", prefix)).await;
+            blobs::run(&open("pictures", prefix, secret)).await;
         }
         let name = MediaName::of(MediaId::new(1).unwrap(), b"x", PictureFormat::Png);
-        assert!(open("no-such-bucket", "").put(&name, Bytes::from_static(b"x")).await.is_err());
+        let put = async |bucket, secret| open(bucket, "c", secret).put(&name, Bytes::from_static(b"x")).await;
+        assert!(put("no-such-bucket", secret).await.is_err());
+        // The server checks each signature.
+        let refused = put("pictures", "another secret").await.unwrap_err();
+        assert!(refused.to_string().contains("SignatureDoesNotMatch"), "{refused}");
+        assert!(open("pictures", "c", secret).get(&name).await.unwrap().is_none());
     }
 
     #[tokio::test]

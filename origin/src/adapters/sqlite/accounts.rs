@@ -39,6 +39,11 @@ impl AccountRows for SqliteStore {
         self.write_rows("change_account", sql, values).await.map(|_| ())
     }
 
+    async fn name_account(&self, id: MemberId, name: &str) -> Result<()> {
+        let sql = "UPDATE account SET name = ?2 WHERE id = ?1 AND name = ''";
+        self.write_rows("name_account", sql, (id.signed(), name.to_owned())).await.map(|_| ())
+    }
+
     async fn find_identity(&self, digest: &SignInDigest) -> Result<Option<MemberId>> {
         let digest = *digest;
         self.read("find_identity", move |c| {

@@ -2,17 +2,15 @@
 //!
 //! A copy is SQLite's own online backup, under one read transaction: pages are copied as they are, a writer waits for
 //! nothing, and the copy never begins again. Half of the time it rests, so that writers find the disk and a core free.
-//! Meanwhile the log (WAL) keeps what is written; afterwards it is emptied.
+//! Meanwhile the log (WAL) keeps what is written; afterwards that becomes part of the file, beside the writer, and the log
+//! begins anew with the next write.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, params};
 use tokio::sync::watch;
@@ -25,8 +23,8 @@ use crate::ports::store::{PICTURE_LIST_FILE_NAME, Result, StoreError, TableBacku
 
 /// Pages of one step: 1 MiB, a few milliseconds.
 const PAGES_PER_STEP: i32 = 256;
-/// Steps after which the copy is synced, so that no commit waits for more than 16 MiB of it to reach the disk.
-const STEPS_PER_SYNC: u32 = 16;
+/// Steps after which the copy is synced, so that no commit waits for more than 4 MiB of it to reach the disk.
+const STEPS_PER_SYNC: u32 = 4;
 /// The longest rest after a step: a slow step is one of a busy disk.
 const MAX_STEP_PAUSE: Duration = Duration::from_millis(200);
 
@@ -34,11 +32,12 @@ const MAX_STEP_PAUSE: Duration = Duration::from_millis(200);
 impl TableBackup for SqliteStore {
     async fn back_up(&self, folder: &Path, report: &(dyn Fn(CopyProgress) + Send + Sync)) -> Result<TablesCopy> {
         let (sender, mut progress) = watch::channel(CopyProgress::default());
-        let running = RunningBackup::begin(self);
         let (file, folder) = (self.file.clone(), folder.to_owned());
         let mut copying = tokio::task::spawn_blocking(move || {
             let copied = copy_tables(&file, &folder, &sender);
-            running.end();
+            if let Err(error) = shorten_log(&file) {
+                tracing::debug!(%error, "Could not shorten the log of the database after a backup");
+            }
             copied
         });
         loop {
@@ -50,39 +49,9 @@ impl TableBackup for SqliteStore {
     }
 }
 
-/// A copy in progress, which the log must not be emptied under.
-struct RunningBackup {
-    file: PathBuf,
-    writer: Arc<Mutex<Connection>>,
-    backups: Arc<AtomicUsize>,
-}
-
-impl RunningBackup {
-    fn begin(store: &SqliteStore) -> Self {
-        store.backups.fetch_add(1, Ordering::Relaxed);
-        Self { file: store.file.clone(), writer: store.writer.clone(), backups: store.backups.clone() }
-    }
-
-    /// Empties the log: it has grown, and may have what an erasure was to remove. Where this fails, the next erasure does
-    /// it.
-    fn end(self) {
-        let file = self.file.clone();
-        let writer = self.writer.clone();
-        drop(self);
-        // Most of it without the writer, who would hold up every write.
-        let passive =
-            Connection::open(file).and_then(|c| c.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
-        let emptied = passive.and_then(|()| writer.lock().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
-        if let Err(error) = emptied {
-            tracing::debug!(%error, "Could not empty the log of the database after a backup");
-        }
-    }
-}
-
-impl Drop for RunningBackup {
-    fn drop(&mut self) {
-        self.backups.fetch_sub(1, Ordering::Relaxed);
-    }
+/// Makes the log a part of the file, as far as no connection reads it. No writer waits for that; where it fails, a writer does it.
+fn shorten_log(file: &Path) -> Result<()> {
+    Ok(Connection::open(file)?.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
 }
 
 /// Copies the file as it is now. Ends early when the progress is no longer followed.
@@ -191,6 +160,11 @@ pub fn pass_restore(file: &Path, now: u64) -> Result<()> {
 mod tests {
     use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use parking_lot::Mutex;
+    use rusqlite::ErrorCode;
+
     use super::*;
     use crate::domain::operation::{ErasureStep, LoggedOperation, Operation};
     use crate::ports::store::{BatchWriter as _, ChangeFeedReader as _};
@@ -236,28 +210,32 @@ mod tests {
         let restored = open(copy.path());
         assert_eq!(version(&restored), 7);
         assert_eq!(version(&store), 7 + writes as i64);
-        let log = std::fs::metadata(folder.path().join("gailou.db-wal")).unwrap();
-        assert_eq!(log.len(), 0, "the log is emptied");
+        // What was written meanwhile is in the file, without its log.
+        let alone = copy.path().join("alone.db");
+        std::fs::copy(&store.file, &alone).unwrap();
+        let alone = Connection::open(alone).unwrap();
+        let version: i64 = alone.query_row("SELECT version FROM subject", [], |r| r.get(0)).unwrap();
+        assert_eq!(version, 7 + writes as i64);
     }
 
     #[tokio::test]
-    async fn erasure_waits_for_no_backup_which_empties_the_log_at_its_end() {
+    async fn erasure_waits_for_no_backup_after_which_the_next_batch_empties_the_log() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path());
         fill(&store);
-        let running = RunningBackup::begin(&store);
+        // As the backup of another process.
         let reader = open_reader(&store.file).unwrap();
         reader.execute_batch("BEGIN").unwrap();
         reader.query_row("SELECT COUNT(*) FROM subject", [], |_| Ok(())).unwrap();
         let member = MemberId::new(7).unwrap();
-        let finish = Operation::Erasure { member, step: ErasureStep::Finish, audit: None };
+        let erasure = |step| LoggedOperation::new(NOW, Operation::Erasure { member, step, audit: None });
         let started = Instant::now();
-        store.persist(&[LoggedOperation::new(NOW, finish)]).await.unwrap();
+        store.persist(&[erasure(ErasureStep::Finish)]).await.unwrap();
         assert!(started.elapsed() < Duration::from_secs(4), "it waited for the reader: {:?}", started.elapsed());
         let log_bytes = || std::fs::metadata(folder.path().join("gailou.db-wal")).unwrap().len();
         assert!(log_bytes() > 0);
         drop(reader);
-        running.end();
+        store.persist(&[LoggedOperation::new(NOW, Operation::DeleteExpired)]).await.unwrap();
         assert_eq!(log_bytes(), 0);
     }
 
@@ -275,7 +253,13 @@ mod tests {
                 () = begun.notified() => {}
             }
         }
-        while store.backups.load(Ordering::Relaxed) > 0 {
+        // The copy is locked until its end; then a part of a file is no database.
+        let target = Connection::open(copy.path().join(DATABASE_FILE_NAME)).unwrap();
+        let is_locked = || {
+            let begun = target.execute_batch("BEGIN IMMEDIATE; ROLLBACK");
+            begun.is_err_and(|error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy))
+        };
+        while is_locked() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         assert!(!copy.path().join(PICTURE_LIST_FILE_NAME).exists(), "it went on to its end");

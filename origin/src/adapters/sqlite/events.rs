@@ -35,7 +35,7 @@ impl EventQueues for SqliteStore {
             return Ok(vec![]);
         }
         self.read("read_events", move |c| {
-            let sql = "SELECT seq, id, at, comment_id, kind, actor_id FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+            let sql = "SELECT seq, id, at, comment_id, kind, actor_id, queued_at FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2";
             fetch_all(c, sql, params![after, limit as i64], queued_event)
         })
         .await
@@ -94,5 +94,5 @@ fn queued_event(r: &Row<'_>) -> Result<QueuedEvent> {
         kind: EventKind::from_number(r.get(4)?)?,
         actor: r.get::<_, Option<i64>>(5)?.map(member_id).transpose()?,
     };
-    Ok(QueuedEvent { seq: count(r.get(0)?), event })
+    Ok(QueuedEvent { seq: count(r.get(0)?), event, queued_at: count(r.get(6)?) })
 }

@@ -46,8 +46,11 @@ impl MemberDataReader for SqliteStore {
         self.read("read_other_texts", move |c| {
             let sql = "SELECT written FROM content WHERE id = ?1";
             let original_text = c.prepare_cached(sql)?.query_row([id.signed()], |r| r.get(0)).optional()?.flatten();
-            let sql = "SELECT content, edited_at FROM content_history WHERE comment_id = ?1 ORDER BY edit, edited_at";
-            let read = |r: &Row<'_>| Ok(EarlierText { content: r.get(0)?, replaced_at: count(r.get(1)?) });
+            let sql = "SELECT content, edited_at, was_shown FROM content_history WHERE comment_id = ?1 \
+                       ORDER BY edit, edited_at";
+            let read = |r: &Row<'_>| {
+                Ok(EarlierText { content: r.get(0)?, replaced_at: count(r.get(1)?), was_shown: r.get(2)? })
+            };
             Ok(OtherTexts { original_text, earlier: fetch_all(c, sql, [id.signed()], read)? })
         })
         .await

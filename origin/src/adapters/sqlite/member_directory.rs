@@ -55,6 +55,10 @@ impl MemberDirectory for SqliteStore {
         .await
     }
 
+    async fn list_reported_of(&self, member: MemberId) -> Result<Vec<CommentId>> {
+        self.read("list_reported_of", move |c| list_reported(c, member.signed())).await
+    }
+
     async fn summarize_member(&self, member: MemberId) -> Result<MemberSummary> {
         self.read("summarize_member", move |c| summarize(c, member.signed())).await
     }
@@ -111,12 +115,20 @@ pub(super) fn fill_name_keys(tx: &Transaction<'_>) -> rusqlite::Result<()> {
     }
 }
 
+/// Comments of an author, newest first: of the author `?1`, at most `?2`.
+const NEWEST_COMMENTS_SQL: &str =
+    "FROM comment INDEXED BY comment_author WHERE author_id = ?1 ORDER BY id DESC LIMIT ?2";
+const IS_REPORTED: &str = "EXISTS (SELECT 1 FROM report r WHERE r.comment_id = c.id)";
+
+fn list_reported(c: &Connection, member: i64) -> Result<Vec<CommentId>> {
+    let sql = format!("SELECT id FROM (SELECT id {NEWEST_COMMENTS_SQL}) c WHERE {IS_REPORTED} ORDER BY id DESC");
+    fetch_all(c, &sql, params![member, MAX_COUNTED_COMMENTS as i64], first_id)
+}
+
 fn summarize(c: &Connection, member: i64) -> Result<MemberSummary> {
-    let newest = "FROM comment INDEXED BY comment_author WHERE author_id = ?1 ORDER BY id DESC LIMIT ?2";
     let sql = format!(
-        "SELECT count(*), coalesce(sum(state = 0), 0), coalesce(sum(state = 1 OR (flags & 64) <> 0), 0), \
-         coalesce(sum(state = 2), 0), coalesce(sum(EXISTS (SELECT 1 FROM report r WHERE r.comment_id = c.id)), 0) \
-         FROM (SELECT id, state, flags {newest}) c"
+        "SELECT count(*), coalesce(sum(state = 0), 0), coalesce(sum(state = 1), 0), \
+         coalesce(sum(state = 2), 0), coalesce(sum({IS_REPORTED}), 0) FROM (SELECT id, state, flags {NEWEST_COMMENTS_SQL}) c"
     );
     let counts = c.query_row(&sql, params![member, MAX_COUNTED_COMMENTS as i64], |r| {
         Ok(MemberCounts {
@@ -127,9 +139,11 @@ fn summarize(c: &Connection, member: i64) -> Result<MemberSummary> {
             complete: r.get::<_, i64>(0)? < MAX_COUNTED_COMMENTS as i64,
         })
     })?;
-    let sql = format!("SELECT DISTINCT author_name FROM (SELECT author_name {newest}) WHERE author_name <> ''");
+    let sql =
+        format!("SELECT DISTINCT author_name FROM (SELECT author_name {NEWEST_COMMENTS_SQL}) WHERE author_name <> ''");
     let names = fetch_all(c, &sql, params![member, MAX_NAMED_COMMENTS as i64], |r| Ok(r.get(0)?))?;
-    let newest = fetch_all(c, &format!("SELECT id {newest}"), params![member, MAX_LAST_COMMENTS as i64], first_id)?;
+    let newest =
+        fetch_all(c, &format!("SELECT id {NEWEST_COMMENTS_SQL}"), params![member, MAX_LAST_COMMENTS as i64], first_id)?;
     Ok(MemberSummary { counts, names, newest })
 }
 

@@ -11,6 +11,8 @@ mod change_feed;
 mod comments;
 mod descendants;
 mod events;
+#[cfg(feature = "cluster")]
+mod growth;
 mod health;
 mod index_queues;
 mod latest;
@@ -35,16 +37,19 @@ mod settings;
 mod subject_directory;
 mod threads;
 mod transfer;
+mod watches;
 mod webhooks;
 mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
 pub use backup::pass_restore;
 use gailou_shared::rank::HotWeights;
+#[cfg(feature = "cluster")]
+pub use growth::send_grown_rows;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, OpenFlags, Params, Transaction};
 use rusqlite_migration::{M, Migrations};
@@ -63,6 +68,10 @@ pub const DATABASE_FILE_NAME: &str = "gailou.db";
 pub const MAX_READERS: usize = 4;
 /// How long a read waits for the others: far longer than what is admitted needs.
 const READER_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a connection waits for a write of another process.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// What the file of the log keeps when the log begins anew; a backup, or a long read, lets it grow beyond that.
+const LOG_LIMIT_BYTES: u64 = 16 << 20;
 /// Prepared statements that a connection keeps: more than there are statements.
 const STATEMENT_CACHE_CAPACITY: usize = 128;
 
@@ -77,8 +86,8 @@ pub struct SqliteStore {
     /// The comments that were ranked again when this process came to the end of it.
     ranked_again: Arc<AtomicU64>,
     permits: Arc<Semaphore>,
-    /// Copies of the file in progress. Their readers would hold up a writer that empties the log.
-    backups: Arc<AtomicUsize>,
+    /// Whether the log (WAL) may have texts that were erased.
+    log_to_empty: AtomicBool,
 }
 
 impl std::fmt::Debug for SqliteStore {
@@ -104,9 +113,10 @@ impl SqliteStore {
         writer.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
         writer.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;
-             PRAGMA cache_size = -32768; PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY;
-             PRAGMA secure_delete = ON;",
+             PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;",
         )?;
+        writer.pragma_update(None, "journal_size_limit", LOG_LIMIT_BYTES)?;
+        writer.busy_timeout(BUSY_TIMEOUT)?;
         Self::migrations().to_latest(&mut writer).map_err(|error| StoreError::Database(Failure::of_driver(error)))?;
         rank_again::begin(&mut writer, &weights)?;
         Ok(Self {
@@ -116,7 +126,8 @@ impl SqliteStore {
             readers: Arc::default(),
             ranked_again: Arc::default(),
             permits: Arc::new(Semaphore::new(MAX_READERS)),
-            backups: Arc::default(),
+            // The process before this one may have been killed.
+            log_to_empty: AtomicBool::new(true),
         })
     }
 
@@ -159,6 +170,8 @@ impl SqliteStore {
             M::up(include_str!("../../../../migrations/sqlite/0021_passkey.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0022_merged_guest.sql")),
             M::up(include_str!("../../../../migrations/sqlite/0023_author_network.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0024_shown_texts.sql")),
+            M::up(include_str!("../../../../migrations/sqlite/0025_watch.sql")),
         ];
         Migrations::new(migrations)
     }
@@ -220,6 +233,12 @@ impl SqliteStore {
     #[cfg(test)]
     pub(crate) fn execute(&self, statement: &str) {
         self.writer().execute(statement, []).unwrap();
+    }
+
+    /// The rows that were written since the file was opened.
+    #[cfg(test)]
+    pub(crate) fn count_written_rows(&self) -> i64 {
+        self.writer().query_row("SELECT total_changes()", [], |r| r.get(0)).unwrap()
     }
 
     fn weights_of(&self, kind: &str) -> HotWeights {

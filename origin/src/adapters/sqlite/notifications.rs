@@ -4,16 +4,20 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use gailou_shared::id::{EventId, MemberId};
-use rusqlite::{Row, params};
+use rusqlite::{CachedStatement, Row, Transaction, params};
 
 use crate::adapters::sqlite::SqliteStore;
-use crate::adapters::sqlite::query::fetch_all;
+use crate::adapters::sqlite::query::{SQLITE_NOW, fetch_all};
 use crate::adapters::sqlite::rows::{StoredEnum as _, comment_id, count, damaged};
 use crate::domain::notification::{MAX_NOTIFICATIONS, NewNotification, NotificationReason, StoredNotification};
 use crate::ports::store::{Notifications, Result};
 
 /// The columns that [`notification`] reads.
 pub(super) const NOTIFICATION_COLUMNS: &str = "id, kind, comment_id, at, is_read";
+/// Writes a notification, with the values of [`insert_notification`]. One that is there stays as it is, also read, but for a
+/// weaker reason.
+pub(super) const INSERT_NOTIFICATION_SQL: &str = "INSERT INTO notification (member_id, id, kind, comment_id, at, mail_at) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET kind = excluded.kind WHERE kind = ?7";
 
 #[async_trait]
 impl Notifications for SqliteStore {
@@ -25,22 +29,12 @@ impl Notifications for SqliteStore {
         let new = new.to_vec();
         self.write("add_notifications", move |c| {
             let tx = c.transaction()?;
-            let mut insert = tx.prepare_cached(
-                "INSERT INTO notification (member_id, id, kind, comment_id, at, mail_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-                 ON CONFLICT DO NOTHING",
-            )?;
-            for NewNotification { member, id, reason, comment, at, mail_at } in &new {
-                let (member, comment) = (member.signed(), comment.signed());
-                insert.execute(params![member, id.signed(), reason.number(), comment, at, mail_at])?;
+            let mut insert = tx.prepare_cached(INSERT_NOTIFICATION_SQL)?;
+            for new in &new {
+                insert_notification(&mut insert, new)?;
             }
-            let mut delete = tx.prepare_cached(
-                "DELETE FROM notification WHERE member_id = ?1 AND id <= \
-                 (SELECT id FROM notification WHERE member_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
-            )?;
-            for member in new.iter().map(|new| new.member).collect::<BTreeSet<_>>() {
-                delete.execute(params![member.signed(), MAX_NOTIFICATIONS as i64])?;
-            }
-            drop((insert, delete));
+            drop(insert);
+            delete_beyond_bound(&tx, &new.iter().map(|new| new.member).collect())?;
             tx.commit()?;
             Ok(vec![])
         })
@@ -72,14 +66,45 @@ impl Notifications for SqliteStore {
     }
 
     async fn mark_read(&self, member: MemberId, up_to: EventId) -> Result<()> {
-        let sql = "UPDATE notification SET is_read = 1 WHERE member_id = ?1 AND id <= ?2 AND is_read = 0";
-        self.write_rows("mark_read", sql, (member.signed(), up_to.signed())).await.map(drop)
+        self.write("mark_read", move |c| {
+            let tx = c.transaction()?;
+            let sql = "UPDATE notification SET is_read = 1 WHERE member_id = ?1 AND id <= ?2 AND is_read = 0";
+            tx.prepare_cached(sql)?.execute([member.signed(), up_to.signed()])?;
+            let sql = format!(
+                "UPDATE watch SET is_waiting = 0, since = {SQLITE_NOW} \
+                 WHERE member_id = ?1 AND is_waiting = 1 AND notified_id <= ?2"
+            );
+            tx.prepare_cached(&sql)?.execute([member.signed(), up_to.signed()])?;
+            tx.commit()?;
+            Ok(())
+        })
+        .await
     }
 
     async fn delete_notifications_of(&self, member: MemberId) -> Result<()> {
         let sql = "DELETE FROM notification WHERE member_id = ?1";
         self.write_rows("delete_notifications_of", sql, [member.signed()]).await.map(drop)
     }
+}
+
+/// Writes a notification by [`INSERT_NOTIFICATION_SQL`].
+pub(super) fn insert_notification(insert: &mut CachedStatement<'_>, new: &NewNotification) -> Result<()> {
+    let NewNotification { member, id, reason, comment, at, mail_at } = new;
+    let weaker = NotificationReason::Watched.number();
+    insert.execute(params![member.signed(), id.signed(), reason.number(), comment.signed(), at, mail_at, weaker])?;
+    Ok(())
+}
+
+/// Deletes the oldest notifications of those members who have more than are kept.
+pub(super) fn delete_beyond_bound(tx: &Transaction<'_>, members: &BTreeSet<MemberId>) -> Result<()> {
+    let mut delete = tx.prepare_cached(
+        "DELETE FROM notification WHERE member_id = ?1 AND id <= \
+         (SELECT id FROM notification WHERE member_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+    )?;
+    for member in members {
+        delete.execute(params![member.signed(), MAX_NOTIFICATIONS as i64])?;
+    }
+    Ok(())
 }
 
 pub(super) fn notification(r: &Row<'_>) -> Result<StoredNotification> {

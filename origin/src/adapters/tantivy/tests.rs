@@ -172,21 +172,31 @@ async fn times(index: &TantivyIndex, rounds: usize) -> Vec<f64> {
     times
 }
 
+/// Milliseconds of the fastest of some searches.
+async fn fastest(index: &TantivyIndex, filter: &SearchFilter) -> f64 {
+    let mut fastest = f64::INFINITY;
+    for _ in 0..15 {
+        let begun = std::time::Instant::now();
+        index.search(filter, 21).await.unwrap();
+        fastest = fastest.min(begun.elapsed().as_secs_f64() * 1_000.0);
+    }
+    fastest
+}
+
+/// That a million take at most 50 ms is what `make bench` measures.
 #[tokio::test]
 async fn ten_times_the_comments_take_at_most_twenty_times_as_long() {
     let folder = tempfile::tempdir().unwrap();
     let small = filled(&folder.path().join("small"), 3_000).await;
     let large = filled(&folder.path().join("large"), 30_000).await;
-    let median = async |index| {
-        let times = times(index, 5).await;
-        times[times.len() / 2].max(0.05)
-    };
-    let (small, large) = (median(&small).await, median(&large).await);
-    assert!(large < 20.0 * small, "{large} ms of 30,000 comments, {small} ms of 3,000");
+    for filter in site_filters() {
+        let (small, large) = (fastest(&small, &filter).await, fastest(&large, &filter).await);
+        assert!(large < 20.0 * small.max(0.1), "{filter:?}: {large} ms of 30,000 comments, {small} ms of 3,000");
+    }
 }
 
 #[tokio::test]
-#[ignore = "a million comments take minutes; `cargo test --release -p gailou --lib search_of_a_million -- --ignored --nocapture`"]
+#[ignore = "a million comments take minutes: make bench"]
 async fn search_of_a_million_comments_takes_at_most_50_ms() {
     let folder = tempfile::tempdir().unwrap();
     let begun = std::time::Instant::now();

@@ -3,6 +3,7 @@
 //! Changes nothing, except for one small file that it creates and removes. Promise: the exit code is 1
 //! when something is broken; a warning alone does not change it.
 
+mod clock;
 mod network;
 
 use std::borrow::Cow;
@@ -14,7 +15,8 @@ use crate::bootstrap::{Process, check_settings, data_directory};
 use crate::cli::EXIT_FAILED;
 use crate::cli::doctor::network::is_public;
 use crate::cli::output::Console;
-use crate::config::{AdjustableSettings, ClassifiedAuthors, Config, RuleSettings, UnclassifiedRule};
+use crate::clock::Clock;
+use crate::config::{AdjustableSettings, ClassifiedAuthors, Config, MediaPlace, RuleSettings, UnclassifiedRule};
 use crate::ports::broker::Topic;
 use crate::ports::dependencies::{DependencyStatus, ServerSettings, SettingProblem};
 use crate::ports::store::StoreError;
@@ -23,6 +25,7 @@ use crate::state::refused_sites::RefusedSite;
 
 /// Less free space than this is a warning: a gigabyte.
 const LOW_DISK_BYTES: u64 = 1 << 30;
+
 /// The result of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Health {
@@ -49,9 +52,12 @@ pub(super) async fn run(
     let refused = app.as_ref().map_or_else(|_| Vec::new(), |app| app.refused_sites.list());
     findings.push(sites(config, &values, &refused));
     findings.push(classifier(config, &values.rules));
-    findings.extend(network::check(config).await);
+    let (asked, times) = network::check(config).await;
+    findings.extend(asked);
+    findings.push(clock::check(&times, newest_comment(&app).await, Clock::system().now()).await);
     // Also when the cluster cannot be opened: a setting may be why.
     findings.extend(check_settings(config).await?.into_iter().flat_map(settings));
+    findings.extend(picture_space(config));
     match app {
         Err(None) => {
             let what = format!("{} does not exist yet; the first start creates it", config.data.display());
@@ -61,7 +67,7 @@ pub(super) async fn run(
             findings.push(Finding(Broken, "cluster".into(), format!("{error:#}")));
         }
         Err(Some(error)) => {
-            findings.extend([directory(&config.data), privacy(&config.data), space(&config.data)]);
+            findings.extend([directory(&config.data), privacy(&config.data), space("disk", &config.data)]);
             findings.push(Finding(Broken, "store".into(), format!("{error:#}")));
         }
         Ok(app) if config.cluster.is_some() => {
@@ -69,7 +75,7 @@ pub(super) async fn run(
             findings.extend([store(app, tables).await, log(app).await, words(app)]);
         }
         Ok(app) => {
-            findings.extend([directory(&config.data), privacy(&config.data), space(&config.data)]);
+            findings.extend([directory(&config.data), privacy(&config.data), space("disk", &config.data)]);
             findings.extend([store(app, tables).await, words(app)]);
         }
     }
@@ -212,15 +218,30 @@ fn privacy(data: &Path) -> Finding {
     }
 }
 
-fn space(data: &Path) -> Finding {
-    match rustix::fs::statvfs(data) {
-        Ok(disk) => {
-            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-            let health = if free < LOW_DISK_BYTES { Warning } else { Fine };
-            Finding(health, "disk".into(), format!("{} MiB free", free >> 20))
-        }
-        Err(error) => Finding(Warning, "disk".into(), format!("cannot read the free space: {error}")),
+/// The room for pictures, where `media.url` names a directory.
+fn picture_space(config: &Config) -> Option<Finding> {
+    match config.media.place(None)? {
+        MediaPlace::Directory(folder) => Some(space("disk (pictures)", &folder)),
+        MediaPlace::Bucket { .. } => None,
     }
+}
+
+fn space(row: &'static str, folder: &Path) -> Finding {
+    match rustix::fs::statvfs(folder) {
+        Ok(disk) => free_space(row, disk.f_bavail.saturating_mul(disk.f_frsize)),
+        Err(error) => {
+            Finding(Warning, row.into(), format!("cannot read the free space of {}: {error}", folder.display()))
+        }
+    }
+}
+
+fn free_space(row: &'static str, free_bytes: u64) -> Finding {
+    let free = format!("{} MiB free", free_bytes >> 20);
+    if free_bytes < LOW_DISK_BYTES {
+        let low = LOW_DISK_BYTES >> 20;
+        return Finding(Warning, row.into(), format!("{free}, less than {low}: make room before writes fail"));
+    }
+    Finding(Fine, row.into(), free)
 }
 
 fn dependency(found: DependencyStatus) -> Finding {
@@ -263,6 +284,12 @@ async fn log(app: &Process) -> Finding {
         0 => Finding(Fine, name(), "replication and retention are sufficient; no dead letters".into()),
         dead => Finding(Warning, name(), format!("{dead} dead letters; `gailou dlq list` shows them")),
     }
+}
+
+/// When the newest comment was made, in Unix milliseconds. That the tables do not answer is for another row.
+async fn newest_comment(app: &Result<&Process, Option<anyhow::Error>>) -> Option<u64> {
+    let last = app.as_ref().ok()?.tables.read_last_id().await.ok()??;
+    Some(last.created_ms())
 }
 
 async fn store(app: &AppState, tables: bool) -> Finding {
@@ -326,5 +353,33 @@ mod tests {
             Warning,
             "refused since the start: https://other.example (3 times)",
         );
+    }
+
+    #[test]
+    fn less_than_a_gigabyte_of_free_space_is_a_warning() {
+        for (free_bytes, expected, text) in [
+            (0, Warning, "0 MiB free, less than 1024: make room before writes fail"),
+            ((1 << 30) - 1, Warning, "1023 MiB free, less than 1024: make room before writes fail"),
+            (1 << 30, Fine, "1024 MiB free"),
+            (u64::MAX, Fine, "17592186044415 MiB free"),
+        ] {
+            let Finding(health, row, what) = free_space("disk", free_bytes);
+            assert_eq!((health, &*row, what.as_str()), (expected, "disk", text));
+        }
+    }
+
+    #[test]
+    fn space_for_pictures_is_that_of_their_directory() {
+        let row = |url: &str| {
+            let mut config = Config::default();
+            config.media.url = Some(url.to_owned());
+            picture_space(&config)
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let Some(Finding(_, what, free)) = row(&format!("file://{}", folder.path().display())) else { panic!("a row") };
+        assert!(what == "disk (pictures)" && free.contains(" MiB free"), "{what} {free}");
+        let Some(Finding(health, _, what)) = row("file:///nowhere/at/all") else { panic!("a row") };
+        assert!(health == Warning && what.starts_with("cannot read the free space of /nowhere/at/all: "), "{what}");
+        assert!(row("s3://pictures").is_none() && picture_space(&Config::default()).is_none());
     }
 }

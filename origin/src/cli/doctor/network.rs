@@ -1,4 +1,4 @@
-//! What `gailou doctor` asks over the network: addresses, clocks, mail, and what goes there without encryption.
+//! What `gailou doctor` asks over the network: addresses with their times, mail, and what goes there without encryption.
 
 use std::collections::BTreeSet;
 
@@ -6,50 +6,50 @@ use gailou_shared::wire::ProviderKind;
 
 use crate::bootstrap::mail::check as check_mail;
 use crate::bootstrap::{check_accounts, check_address};
+use crate::cli::doctor::clock::{ServerTime, is_own};
 use crate::cli::doctor::{Finding, Fine, Warning};
 use crate::clock::Clock;
 use crate::config::{ClusterSettings, Config, Transport, is_plain};
 use crate::ports::failure::Failure;
 
-/// How far the clock of a server may be from ours: its answer says whole seconds, and takes up to five.
-const MAX_CLOCK_DIFFERENCE_MS: u64 = 10_000;
-
-/// Asks everything that the configuration names, but for the servers of a cluster.
-pub(super) async fn check(config: &Config) -> Vec<Finding> {
+/// Asks everything that the configuration names, but for the servers of a cluster. What servers say of the time is for
+/// another row.
+pub(super) async fn check(config: &Config) -> (Vec<Finding>, Vec<ServerTime>) {
     let mut findings = vec![accounts(config).await, public_url(config), mail(config).await];
+    let mut times = Vec::new();
     let addresses: BTreeSet<&String> = config.edge.url.iter().chain(&config.public_url).collect();
     for url in addresses {
         let answer = check_address(&format!("{url}/healthz")).await;
-        findings.extend(answering("reachable", url, answer, Clock::system().now()));
+        // What is in front of this installation may hand on the time that it has from us; the Worker's is Cloudflare's.
+        let is_worker = config.edge.url.as_ref() == Some(url);
+        times.extend(time_of(url, &answer, is_worker).await);
+        findings.push(answering("reachable", url, answer));
     }
     let providers = config.auth.providers.iter().filter(|provider| provider.kind == ProviderKind::Oidc);
     for issuer in providers.filter_map(|provider| provider.issuer.as_deref()) {
         let document = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
-        findings.extend(answering("provider", issuer, check_address(&document).await, Clock::system().now()));
+        let answer = check_address(&document).await;
+        times.extend(time_of(issuer, &answer, true).await);
+        findings.push(answering("provider", issuer, answer));
     }
     findings.extend(config.cluster.iter().flat_map(connections));
     findings.extend(plain_services(config));
-    findings
+    (findings, times)
 }
 
-/// Whether the address answers, as seen from here, and whether our clock is that of its server.
-fn answering(what: &'static str, url: &str, answer: Result<Option<u64>, Failure>, now_ms: u64) -> Vec<Finding> {
-    let row = |health, text: String| Finding(health, what.into(), text);
+/// What a server said of the time, which may be its own where it `has_clock`.
+async fn time_of(url: &str, answer: &Result<Option<u64>, Failure>, has_clock: bool) -> Option<ServerTime> {
+    let at = answer.as_ref().ok().copied().flatten()?;
+    let now = Clock::system().now();
+    Some(ServerTime { url: url.to_owned(), at, now, is_elsewhere: has_clock && !is_own(url).await })
+}
+
+/// Whether the address answers, as seen from here.
+fn answering(what: &'static str, url: &str, answer: Result<Option<u64>, Failure>) -> Finding {
     match answer {
-        Err(error) => vec![row(Warning, format!("{url} does not answer this machine: {error}"))],
-        Ok(None) => vec![row(Fine, format!("{url} answers"))],
-        Ok(Some(date_ms)) => vec![row(Fine, format!("{url} answers")), clock(url, date_ms, now_ms)],
+        Err(error) => Finding(Warning, what.into(), format!("{url} does not answer this machine: {error}")),
+        Ok(_) => Finding(Fine, what.into(), format!("{url} answers")),
     }
-}
-
-fn clock(url: &str, date_ms: u64, now_ms: u64) -> Finding {
-    let difference = now_ms.abs_diff(date_ms);
-    if difference <= MAX_CLOCK_DIFFERENCE_MS {
-        return Finding(Fine, "clock".into(), format!("as that of {url}"));
-    }
-    let (seconds, direction) = (difference / 1_000, if now_ms > date_ms { "ahead of" } else { "behind" });
-    let why = "comments have wrong times, tokens end too early or too late, and the edge's signatures are refused";
-    Finding(Warning, "clock".into(), format!("{seconds} s {direction} that of {url}: {why}; set it by NTP"))
 }
 
 /// What may go over the network without encryption, or to servers of the network around this one.
@@ -149,19 +149,28 @@ mod tests {
     use crate::config::{ClusterTuning, KafkaServers, Urls};
 
     #[test]
-    fn address_that_does_not_answer_and_clock_that_differs_are_warnings() {
-        let check = |answer: Result<Option<u64>, Failure>, expected: &[(Health, &str)]| {
-            let found = answering("reachable", "https://c.example", answer, 1_000_000);
-            assert_eq!(found.len(), expected.len());
-            for (Finding(health, row, what), (expected, part)) in found.iter().zip(expected) {
-                assert!(health == expected && format!("{row} {what}").contains(part), "{row} {what}");
-            }
+    fn address_that_does_not_answer_is_a_warning() {
+        let check = |answer: Result<Option<u64>, Failure>, expected: Health, part: &str| {
+            let Finding(health, row, what) = answering("reachable", "https://c.example", answer);
+            assert!(health == expected && format!("{row} {what}").contains(part), "{row} {what}");
         };
-        check(Err("no route".into()), &[(Warning, "does not answer this machine: no route")]);
-        check(Ok(None), &[(Fine, "reachable")]);
-        check(Ok(Some(1_009_000)), &[(Fine, "reachable"), (Fine, "clock as that of https://c.example")]);
-        check(Ok(Some(1_011_000)), &[(Fine, "reachable"), (Warning, "clock 11 s behind")]);
-        check(Ok(Some(900_000)), &[(Fine, "reachable"), (Warning, "clock 100 s ahead of")]);
+        check(Err("no route".into()), Warning, "reachable https://c.example does not answer this machine: no route");
+        check(Ok(None), Fine, "reachable https://c.example answers");
+        check(Ok(Some(1_009_000)), Fine, "reachable https://c.example answers");
+    }
+
+    #[tokio::test]
+    async fn time_of_this_machine_is_not_that_of_another_one() {
+        for (answer, url, has_clock, expected) in [
+            (Ok(Some(7)), "http://192.0.2.1", true, Some(true)),
+            (Ok(Some(7)), "http://192.0.2.1", false, Some(false)),
+            (Ok(Some(7)), "http://127.0.0.1:8080", true, Some(false)),
+            (Ok(None), "http://192.0.2.1", true, None),
+            (Err("no route".into()), "http://192.0.2.1", true, None),
+        ] {
+            let time = time_of(url, &answer, has_clock).await;
+            assert_eq!(time.map(|time| time.is_elsewhere), expected, "{url} {answer:?}");
+        }
     }
 
     #[test]

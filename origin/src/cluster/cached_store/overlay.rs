@@ -21,9 +21,9 @@ use crate::ports::store::{Result, StoreError};
 /// A missing id younger than this may still be on its way to the pending comments. A little more than an
 /// append to the broker may take.
 const MAX_APPEND_AGE: Duration = Duration::from_secs(10);
-/// By how much the clock of the process that issued an id may be ahead. An id from a later time is looked for among
-/// the pending comments, and nothing else is done for it.
-const MAX_CLOCK_SKEW_MS: u64 = 60_000;
+/// By how much the clock of the process that issued an id may have been ahead of this one, or behind it. An id from a later time
+/// is looked for among the pending comments, and nothing else is done for it.
+const MAX_CLOCK_SKEW_MS: u64 = 10 * 60 * 1_000;
 /// How long to look for such a comment, and how often.
 const UNWRITTEN_ROW_TIMEOUT: Duration = Duration::from_secs(1);
 const UNWRITTEN_ROW_POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -105,7 +105,7 @@ impl CachedStore {
 
     /// Whether the tables have these comments, if they were appended.
     async fn are_stored_if_appended(&self, ids: &[CommentId]) -> bool {
-        let appended_before = |id: &CommentId| id.created_ms() + MAX_APPEND_AGE.as_millis() as u64;
+        let appended_before = |id: &CommentId| id.created_ms() + MAX_APPEND_AGE.as_millis() as u64 + MAX_CLOCK_SKEW_MS;
         let mut slots = BTreeMap::new();
         for id in ids.iter().filter(|id| !self.is_of_later(**id)) {
             let before = slots.entry(id.slot()).or_insert(0);

@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretBox};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::sources::Sources;
-use crate::config::values::{optional_within, parse, parse_optional, within};
+use crate::config::values::{file, optional_within, parse, parse_optional, within};
 use crate::config::{ConfigError, Password, Settings};
 
 pub use kafka::{KafkaLogin, KafkaSecurity, KafkaServers, SaslMechanism};
@@ -165,10 +165,6 @@ fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
         let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
         ((1..=64).contains(&name.len()) && name.chars().all(is_allowed)).then(|| name.to_owned())
     })
-}
-
-fn file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
-    parse_optional(deserializer, "the path of a file", |text| Some(text.into()))
 }
 
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

@@ -15,6 +15,7 @@ use crate::domain::fold::row_changes::{
 };
 use crate::domain::operation::{CommentChange, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch};
 use crate::domain::reaction_state::DeadReaction;
+use crate::domain::review::SeenComment;
 
 impl<'b> BatchFold<'b> {
     /// Ends what a change of this pair makes outdated among the dead letters; for one that was a dead letter itself,
@@ -101,6 +102,16 @@ impl<'b> BatchFold<'b> {
     ) -> Result<OperationOutcome> {
         let id = self.resolve(id);
         let Some(comment) = self.comments.get_mut(&id) else { return Ok(OperationOutcome::NoComment) };
+        if audit.is_some_and(|audit| comment.row.last_audit == Some(audit.id)) {
+            // It comes again, since its answer was lost. The rows have it, and caches may not know that yet.
+            (comment.changed, comment.more_than_counts) = (true, true);
+            self.subjects[comment.subject].changed = true;
+            return Ok(OperationOutcome::Done);
+        }
+        if let CommentChange::IfSeen { seen, change } = change {
+            let now = SeenComment::of(comment.row.state, comment.row.edited_at, comment.review.as_ref());
+            return if now == *seen { self.change(id, change, audit, at) } else { Ok(OperationOutcome::Conflict) };
+        }
         let is_erased = comment.row.flags & FLAG_ERASED != 0;
         match change {
             CommentChange::Erase if is_erased => return Ok(OperationOutcome::Done),
@@ -121,6 +132,12 @@ impl<'b> BatchFold<'b> {
                 return Ok(OperationOutcome::TooManyEdits);
             }
             CommentChange::Approve if matches!(comment.row.state, CommentState::Hidden | CommentState::Deleted) => {
+                return Ok(OperationOutcome::Conflict);
+            }
+            // A decision that comes late brings back nothing that was deleted, and its author hears nothing of it.
+            CommentChange::Reject | CommentChange::Feature(_) | CommentChange::State(CommentState::Hidden)
+                if comment.row.state == CommentState::Deleted =>
+            {
                 return Ok(OperationOutcome::Conflict);
             }
             CommentChange::DropMedia if comment.row.state != CommentState::Deleted => {
@@ -177,7 +194,7 @@ impl<'b> BatchFold<'b> {
                 self.changes.erased.push(id);
             }
             // Handled before.
-            CommentChange::DropMedia => return Ok(false),
+            CommentChange::DropMedia | CommentChange::IfSeen { .. } => return Ok(false),
             CommentChange::Forget { .. } | CommentChange::Rename { .. } => {
                 comment.takedown = comment.row.is_visible().then_some(at).or(comment.takedown);
             }
@@ -186,7 +203,7 @@ impl<'b> BatchFold<'b> {
                 comment.row.author_level = to.level;
                 let is_visible = comment.row.is_visible();
                 comment.takedown = is_visible.then_some(at).or(comment.takedown);
-                let held = !is_visible || comment.row.flags & FLAG_HELD_EDIT != 0;
+                let held = comment.row.is_pending();
                 self.changes.history.push(HistoryRow { member: to.id, id, held });
                 self.changes.transferred.insert(id, to);
                 self.record_name(id, to);
@@ -218,7 +235,7 @@ impl<'b> BatchFold<'b> {
                 comment.drop_edit();
                 let text =
                     CurrentText { content: content.clone(), html: html.clone(), original_text: original_text.clone() };
-                self.replace_text(id, text, at);
+                self.replace_text(id, text, at)?;
                 let comment = self.comment_mut(id)?;
                 comment.row.flags |= FLAG_EDITED;
                 comment.row.edited_at = Some(at);

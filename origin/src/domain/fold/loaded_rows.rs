@@ -232,6 +232,9 @@ impl<'b> LoadedRows<'b> {
         is_audited: bool,
         request: &mut RowRequest<'b>,
     ) {
+        if let CommentChange::IfSeen { change, .. } = change {
+            return self.request_for_change(id, change, is_audited, request);
+        }
         let is_stored = matches!(self.comments.get(&id), Some(Some(_)));
         match change {
             CommentChange::Report(report) if is_stored => {

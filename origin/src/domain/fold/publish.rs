@@ -182,7 +182,7 @@ impl<'b> BatchFold<'b> {
     pub(super) fn record_author(&mut self, new: &'b NewCommentRow) {
         let id = new.path.id();
         let Some(comment) = self.comments.get(&id) else { return };
-        let (member, held) = (comment.author, !is_visible(new.state, new.visibility));
+        let (member, held) = (comment.author, comment.row.is_pending());
         self.changes.history.push(HistoryRow { member, id, held });
         if new.imported.is_none() && !new.is_erased() && member == new.author.id {
             self.record_name(id, &new.author);

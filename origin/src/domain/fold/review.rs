@@ -62,9 +62,16 @@ impl<'b> BatchFold<'b> {
     }
 
     /// Writes a new text over the one that readers see.
-    pub(super) fn replace_text(&mut self, id: CommentId, text: CurrentText, at: u64) {
+    pub(super) fn replace_text(&mut self, id: CommentId, text: CurrentText, at: u64) -> Result<()> {
+        let was_shown = self.comment_mut(id)?.row.is_visible();
+        self.write_text(id, text, at, was_shown);
+        Ok(())
+    }
+
+    /// `was_shown`: whether the text before is one of those that readers may see afterwards.
+    fn write_text(&mut self, id: CommentId, text: CurrentText, at: u64, was_shown: bool) {
         self.contents.insert(id, text.clone());
-        self.changes.edits.push(TextEdit { id, at, text });
+        self.changes.edits.push(TextEdit { id, at, text, was_shown });
     }
 
     pub(super) fn approve(&mut self, id: CommentId, at: u64) -> Result<()> {
@@ -76,7 +83,7 @@ impl<'b> BatchFold<'b> {
         if let Some(HeldEdit { content, html, original_text, at: edited_at }) = edit {
             comment.row.flags |= FLAG_EDITED;
             comment.row.edited_at = Some(edited_at);
-            self.replace_text(id, CurrentText { content, html, original_text }, at);
+            self.replace_text(id, CurrentText { content, html, original_text }, at)?;
         }
         self.set_state(id, CommentState::Published, is_edited, at)
     }
@@ -130,10 +137,17 @@ impl<'b> BatchFold<'b> {
         comment.row.pinned_at = pinned_at;
         comment.row.edited_at = edited_at;
         let is_edited = text.is_some();
+        let member = comment.author;
         if let Some(text) = text {
-            self.replace_text(id, text, at);
+            // What was published by mistake is no earlier text.
+            self.write_text(id, text, at, false);
         }
-        self.set_state(id, state, is_edited, at)
+        self.set_state(id, state, is_edited, at)?;
+        // It may have become another member's since it was held.
+        if self.comment_mut(id)?.row.is_pending() {
+            self.changes.history.push(HistoryRow { member, id, held: true });
+        }
+        Ok(())
     }
 
     /// The comment as it is, for undoing what comes next.

@@ -116,6 +116,8 @@ pub(crate) struct TextEdit {
     pub id: CommentId,
     pub at: u64,
     pub text: CurrentText,
+    /// Whether every reader saw the text that it replaces.
+    pub was_shown: bool,
 }
 
 /// A comment that names a member who is erased.
@@ -225,7 +227,7 @@ pub(crate) struct ReportRow<'b> {
     pub at: u64,
 }
 
-/// A comment in its author's history, and whether it was held when it was published.
+/// A comment in its author's history, and whether it, or an edit of it, has been shown to its author alone at some time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HistoryRow {
     pub member: MemberId,

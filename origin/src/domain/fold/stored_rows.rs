@@ -6,7 +6,7 @@ use gailou_shared::path::Path;
 use gailou_shared::rank::EngagementCounts;
 use gailou_shared::wire::{CommentState, Visibility};
 
-use crate::domain::row::{IdempotencyKey, NewCommentRow, is_visible};
+use crate::domain::row::{IdempotencyKey, NewCommentRow, is_pending, is_visible};
 
 /// How an adapter's tables are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +65,10 @@ pub(crate) struct FoldedRow {
 impl FoldedRow {
     pub(crate) fn is_visible(&self) -> bool {
         is_visible(self.state, self.visibility)
+    }
+
+    pub(crate) fn is_pending(&self) -> bool {
+        is_pending(self.state, self.visibility, self.flags)
     }
 
     pub(crate) fn is_listed(&self) -> bool {

@@ -1,5 +1,6 @@
 //! `/v1/admin/comments` and `/v1/admin/decisions`: decisions about comments, their former texts, their reports.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -10,16 +11,18 @@ use gailou_shared::wire::{
     Comment, DecisionOutcome, DecisionOutcomes, FieldError, FormerTextPage, ListPageInfo, NetworkBlock, ReportPage,
 };
 use serde_json::{Map, Value};
-use strum::VariantNames as _;
 
-use crate::domain::review::Decision;
-use crate::http::admin::{PrivateAnswer, comment_ids, optional_text, private};
+use crate::domain::review::{ModeratorAction, SeenComment};
+use crate::http::admin::{MAX_IDS, PrivateAnswer, comment_ids, optional_text, private};
 use crate::http::extract::{AfterBody, JsonBody, Moderator, ModeratorRead, PathId, UnreadBody};
 use crate::http::openapi::bodies::{BulkDecision, CommentDecision};
 use crate::http::openapi::responses::{BodyRefusals, Conflict, MemberRefusals, NotFound};
 use crate::http::problem::Refusal;
 use crate::service::{block_network, moderate, review_queue};
 use crate::state::AppState;
+
+/// What the moderator has seen, in a decision.
+const SEEN_FIELD: &str = "seen";
 
 /// Decide about a comment.
 ///
@@ -30,6 +33,7 @@ use crate::state::AppState;
     request_body(content = CommentDecision, examples(
         ("approve" = (value = json!({"action": "approve"}))),
         ("hide" = (value = json!({"action": "hide", "reason": "off topic"}))),
+        ("as seen" = (value = json!({"action": "approve", "seen": "1.0.0"}))),
     )),
     responses(
         (status = 200, description = "The comment after the decision.", body = Comment),
@@ -46,9 +50,11 @@ pub(in crate::http) async fn decide(
     let PathId(id) = id?;
     let mut errors = Vec::new();
     let fields = parse_object(&body).map_err(Refusal::fields)?;
-    match decision(&fields, &mut errors) {
-        Some((decision, reason)) if errors.is_empty() => {
-            Ok(Json(moderate::decide(&app, &moderator, id, decision, reason).await?))
+    let seen = optional_text(&fields, SEEN_FIELD, &mut errors).flatten();
+    let seen = seen.and_then(|text| seen_comment(&text, &mut errors));
+    match action(&fields, &mut errors) {
+        Some((action, reason)) if errors.is_empty() => {
+            Ok(Json(moderate::act(&app, &moderator, id, action, reason, seen).await?))
         }
         _ => Err(Refusal::fields(errors)),
     }
@@ -76,19 +82,20 @@ pub(in crate::http) async fn decide_all(
     let mut errors = Vec::new();
     let fields = parse_object(&body).map_err(Refusal::fields)?;
     let ids = comment_ids(&fields, &mut errors);
-    let (decision, reason) = match decision(&fields, &mut errors) {
-        Some(decided) if errors.is_empty() => decided,
+    let seen = seen_comments(&fields, &mut errors);
+    let (action, reason) = match action(&fields, &mut errors) {
+        Some(asked) if errors.is_empty() => asked,
         _ => return Err(Refusal::fields(errors)),
     };
-    let decided = moderate::decide_all(&app, &moderator, ids, decision, reason).await;
-    let outcome = |(id, decided): (CommentId, Result<Comment, _>)| match decided {
+    let done = moderate::act_on_all(&app, &moderator, ids, action, reason, &seen).await;
+    let outcome = |(id, done): (CommentId, Result<Comment, _>)| match done {
         Ok(comment) => DecisionOutcome { id, status: 200, audit_id: comment.audit_id, code: None },
         Err(error) => {
             let (code, status) = Refusal::from(error).code_and_status();
             DecisionOutcome { id, status, audit_id: None, code: Some(code.into()) }
         }
     };
-    Ok(Json(DecisionOutcomes { data: decided.into_iter().map(outcome).collect() }))
+    Ok(Json(DecisionOutcomes { data: done.into_iter().map(outcome).collect() }))
 }
 
 /// A comment in any state.
@@ -170,32 +177,64 @@ pub(in crate::http) async fn block_network(
     Ok(Json(block_network::block(&app, &moderator, id).await?))
 }
 
-/// A decision with its reason, or every field that is wrong.
-fn decision(fields: &Map<String, Value>, errors: &mut Vec<FieldError>) -> Option<(Decision, Option<String>)> {
-    let decision = fields.get("action").and_then(Value::as_str).and_then(|name| name.parse::<Decision>().ok());
-    if decision.is_none() {
-        let names = Decision::VARIANTS.join(", ");
+fn seen_comment(text: &str, errors: &mut Vec<FieldError>) -> Option<SeenComment> {
+    let seen = SeenComment::parse(text);
+    if seen.is_none() {
+        errors.push(FieldError::new(SEEN_FIELD, "must be the `version` of an entry of the queue"));
+    }
+    seen
+}
+
+/// What the moderator has seen of each comment, where that is said.
+fn seen_comments(fields: &Map<String, Value>, errors: &mut Vec<FieldError>) -> HashMap<CommentId, SeenComment> {
+    let named = match fields.get(SEEN_FIELD) {
+        None | Some(Value::Null) => return HashMap::new(),
+        Some(Value::Object(named)) if named.len() <= MAX_IDS => named,
+        Some(_) => {
+            errors.push(FieldError::new(SEEN_FIELD, "must be an object of versions by ids, one for each comment"));
+            return HashMap::new();
+        }
+    };
+    let mut seen = HashMap::with_capacity(named.len());
+    for (id, version) in named {
+        let Ok(id) = id.parse::<CommentId>() else {
+            errors.push(FieldError::new(SEEN_FIELD, "must have the ids of comments as its names"));
+            continue;
+        };
+        seen.extend(seen_comment(version.as_str().unwrap_or_default(), errors).map(|version| (id, version)));
+    }
+    seen
+}
+
+/// What is to be done, with its reason, or every field that is wrong.
+fn action(fields: &Map<String, Value>, errors: &mut Vec<FieldError>) -> Option<(ModeratorAction, Option<String>)> {
+    let action = fields.get("action").and_then(Value::as_str).and_then(ModeratorAction::parse);
+    if action.is_none() {
+        let names = ModeratorAction::names().collect::<Vec<_>>().join(", ");
         errors.push(FieldError::new("action", format!("must be one of {names}")));
     }
     let reason = optional_text(fields, "reason", errors).flatten();
-    Some((decision?, reason))
+    Some((action?, reason))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::review::Decision;
 
     #[test]
-    fn decision_names_every_wrong_field() {
-        let check = |body: &str, expected: Option<Decision>, wrong: &[&str]| {
+    fn action_names_every_wrong_field() {
+        let check = |body: &str, expected: Option<ModeratorAction>, wrong: &[&str]| {
             let (fields, mut errors) = (parse_object(body.as_bytes()).unwrap(), Vec::new());
-            let parsed = decision(&fields, &mut errors).map(|(decision, _)| decision);
+            let parsed = action(&fields, &mut errors).map(|(action, _)| action);
             let names: Vec<_> = errors.iter().map(|error| &*error.field).collect();
             assert_eq!((parsed, names.as_slice()), (expected, wrong), "{body}");
         };
-        check(r#"{"action":"hide"}"#, Some(Decision::Hide), &[]);
-        check(r#"{"action":"approve","reason":null}"#, Some(Decision::Approve), &[]);
+        check(r#"{"action":"hide"}"#, Some(ModeratorAction::Decide(Decision::Hide)), &[]);
+        check(r#"{"action":"approve","reason":null}"#, Some(ModeratorAction::Decide(Decision::Approve)), &[]);
+        check(r#"{"action":"unpin"}"#, Some(ModeratorAction::Unpin), &[]);
         check("{}", None, &["action"]);
         check(r#"{"action":"burn","reason":5}"#, None, &["action", "reason"]);
+        assert!(ModeratorAction::names().all(|name| ModeratorAction::parse(name).is_some()));
     }
 }

@@ -75,7 +75,11 @@ impl FromRequestParts<HttpState> for AllCommentsQuery {
             state: parsed(query.get("state"), comment_state, &mut errors),
             from: parsed(query.get("from"), |text| time("from", text), &mut errors),
             to: parsed(query.get("to"), |text| time("to", text), &mut errors),
+            reported: parsed(query.get("reported"), only_true, &mut errors).is_some(),
         };
+        if search.reported && search.member.is_none() {
+            errors.push(FieldError::new("reported", "needs `member`"));
+        }
         match limit {
             Ok(limit) if errors.is_empty() => Ok(Self { search, limit, cursor: query.cursor(&state.app)? }),
             limit => {
@@ -111,6 +115,10 @@ fn comment_state(text: &str) -> Result<CommentState, FieldError> {
     found.ok_or_else(|| FieldError::new("state", format!("must be one of {}", names.join(", "))))
 }
 
+fn only_true(text: &str) -> Result<(), FieldError> {
+    if text == "true" { Ok(()) } else { Err(FieldError::new("reported", "must be true, or left out")) }
+}
+
 /// A time in Unix milliseconds.
 pub(super) fn time(name: &'static str, text: &str) -> Result<u64, FieldError> {
     let number = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
@@ -129,6 +137,12 @@ impl IntoParams for AllCommentsQuery {
             parameters::query("state", "Comments of this state alone.", states).build(),
             parameters::query("from", "Written at this time or later, in Unix milliseconds.", time()).build(),
             parameters::query("to", "Written before this time, in Unix milliseconds.", time()).build(),
+            parameters::query(
+                "reported",
+                "Comments alone that readers have reported, among the newest 10,000 of `member`.",
+                parameters::text().enum_values(Some(["true"])),
+            )
+            .build(),
             parameters::page_size(),
             parameters::cursor("`page.next` of the page before."),
         ]

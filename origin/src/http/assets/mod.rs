@@ -4,6 +4,7 @@
 //! routes; a file is only looked up where no route matches. Promise: the headers are the ones that
 //! `_headers` gives the same files behind the Worker.
 
+mod compressed;
 mod header_rules;
 
 use std::borrow::Cow;
@@ -89,13 +90,26 @@ fn not_found(path: &str, has_demo: bool) -> Refusal {
 fn respond(file: WebFile, path: &str, request: &HeaderMap, rules: &HeaderRules) -> Response {
     let if_none_match = request.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
     let is_known = file.etag.to_str().is_ok_and(|etag| matches_etag(if_none_match, etag));
-    let mut response =
-        if is_known { StatusCode::NOT_MODIFIED.into_response() } else { Response::new(Body::from(file.body)) };
+    let is_compressible = compressed::is_compressible(&file);
+    let is_compressed = is_compressible && compressed::is_accepted(request);
+    let mut response = if is_known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else if is_compressed {
+        Response::new(Body::from(compressed::of(&file)))
+    } else {
+        Response::new(Body::from(file.body))
+    };
     let headers = response.headers_mut();
     if !is_known {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.content_type));
+        if is_compressed {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
     }
-    headers.insert(header::ETAG, file.etag);
+    if is_compressible {
+        headers.insert(header::VARY, HeaderValue::from_name(header::ACCEPT_ENCODING));
+    }
+    headers.insert(header::ETAG, if is_compressed { compressed::weak(&file.etag) } else { file.etag });
     // What the Worker's platform sends for a file without a rule of its own.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=0, must-revalidate"));
     rules.apply(path, headers);
@@ -158,6 +172,25 @@ mod tests {
         check("\"0\", W/\"1\"", StatusCode::NOT_MODIFIED);
         check("\"2\"", StatusCode::OK);
         check("", StatusCode::OK);
+    }
+
+    #[test]
+    fn long_text_is_sent_as_gzip_to_whom_takes_it() {
+        let answer = |codings: &'static str, tags: &'static str| {
+            let mut request = request(tags);
+            request.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(codings));
+            let file = WebFile { body: vec![b'x'; 5_000].into(), ..page() };
+            let response = respond(file, "/", &request, &HeaderRules::default());
+            let value = |name| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+            let (coding, tag) = (value(header::CONTENT_ENCODING), value(header::ETAG));
+            assert_eq!(value(header::VARY).as_deref(), Some("accept-encoding"), "for caches in between");
+            (response.status(), coding.unwrap_or_default(), tag.unwrap_or_default())
+        };
+        assert_eq!(answer("gzip", ""), (StatusCode::OK, "gzip".into(), "W/\"1\"".into()));
+        assert_eq!(answer("br", ""), (StatusCode::OK, String::new(), "\"1\"".into()));
+        assert_eq!(answer("gzip", "W/\"1\""), (StatusCode::NOT_MODIFIED, String::new(), "W/\"1\"".into()));
+        let short = respond(page(), "/", &HeaderMap::new(), &HeaderRules::default());
+        assert!(!short.headers().contains_key(header::VARY));
     }
 
     #[test]

@@ -7,20 +7,20 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gailou_shared::page_language::ReaderLanguage;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::json;
 
 use crate::domain::email_address::EmailAddress;
 use crate::http::auth::callback_words::{CallbackWords, SignInFailure};
 use crate::http::auth::private_headers;
-use crate::service::mail_words::MailLanguage;
 use crate::service::sign_in::SignedIn;
 
 const PAGE_STYLE: &str = "body{font:1rem/1.5 system-ui,sans-serif;max-width:28rem;margin:15vh auto;padding:0 1rem}\
      :root{color-scheme:light dark}";
 
 /// The page that a mailed link leads to: its button opens the link.
-pub(super) fn question(email: &EmailAddress, site: &str, language: MailLanguage) -> Response {
+pub(super) fn question(email: &EmailAddress, site: &str, language: ReaderLanguage) -> Response {
     let words = CallbackWords::of(language);
     let body = html! {
         h1 { (words.sign_in) }
@@ -32,7 +32,7 @@ pub(super) fn question(email: &EmailAddress, site: &str, language: MailLanguage)
 }
 
 /// The page of who is signed in, for a page of this site.
-pub(super) fn success(signed_in: &SignedIn, site: &str, code: &str, language: MailLanguage) -> Response {
+pub(super) fn success(signed_in: &SignedIn, site: &str, code: &str, language: ReaderLanguage) -> Response {
     let SignedIn { session, page: asking, .. } = signed_in;
     let words = CallbackWords::of(language);
     let message = json!({
@@ -54,7 +54,7 @@ pub(super) fn success(signed_in: &SignedIn, site: &str, code: &str, language: Ma
 }
 
 /// The page of who is not.
-pub(super) fn failure(outcome: SignInFailure, language: MailLanguage) -> Response {
+pub(super) fn failure(outcome: SignInFailure, language: ReaderLanguage) -> Response {
     let words = CallbackWords::of(language);
     let body = html! {
         h1 { (words.not_signed_in) }
@@ -69,7 +69,7 @@ fn script_json(value: &serde_json::Value) -> String {
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-fn page(status: StatusCode, language: MailLanguage, body: &Markup, script: Option<&str>) -> Response {
+fn page(status: StatusCode, language: ReaderLanguage, body: &Markup, script: Option<&str>) -> Response {
     let nonce = STANDARD.encode(rand::random::<[u8; 16]>());
     let document = html! {
         (DOCTYPE)

@@ -1,6 +1,6 @@
 //! The words of the pages at which signing in ends, in the languages of the mails that lead to them.
 
-use crate::service::mail_words::MailLanguage;
+use gailou_shared::page_language::ReaderLanguage;
 
 /// Why the reader is not signed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +42,9 @@ impl CallbackWords {
         }
     }
 
-    pub(super) const fn of(language: MailLanguage) -> &'static Self {
+    pub(super) const fn of(language: ReaderLanguage) -> &'static Self {
         match language {
-            MailLanguage::English => &Self {
+            ReaderLanguage::English => &Self {
                 sign_in: "Sign in",
                 site: "To comment on:",
                 address: "As:",
@@ -58,7 +58,7 @@ impl CallbackWords {
                                 comment, and try again.",
                 site_not_allowed: "The site that you come from may not take comments here. Its owner can allow it.",
             },
-            MailLanguage::SimplifiedChinese => &Self {
+            ReaderLanguage::SimplifiedChinese => &Self {
                 sign_in: "登录",
                 site: "评论网站：",
                 address: "身份：",
@@ -70,7 +70,7 @@ impl CallbackWords {
                 not_confirmed: "登录服务未能确认您的身份。请回到您要评论的页面，再试一次。",
                 site_not_allowed: "您来自的网站未被允许在此评论，请联系网站管理员。",
             },
-            MailLanguage::TraditionalChinese => &Self {
+            ReaderLanguage::TraditionalChinese => &Self {
                 sign_in: "登入",
                 site: "評論網站：",
                 address: "身分：",
@@ -82,7 +82,7 @@ impl CallbackWords {
                 not_confirmed: "登入服務未能確認您的身分。請回到您要評論的頁面，再試一次。",
                 site_not_allowed: "您來自的網站未獲准在此評論，請聯絡網站管理員。",
             },
-            MailLanguage::Japanese => &Self {
+            ReaderLanguage::Japanese => &Self {
                 sign_in: "ログイン",
                 site: "コメント先のサイト：",
                 address: "ログインするアドレス：",
@@ -94,7 +94,7 @@ impl CallbackWords {
                 not_confirmed: "プロバイダーがご本人を確認できませんでした。コメントしたいページに戻り、もう一度お試しください。",
                 site_not_allowed: "元のサイトはここでコメントを受け付けることを許可されていません。サイトの管理者が許可できます。",
             },
-            MailLanguage::Korean => &Self {
+            ReaderLanguage::Korean => &Self {
                 sign_in: "로그인",
                 site: "댓글을 쓸 사이트:",
                 address: "로그인할 주소:",
@@ -106,7 +106,7 @@ impl CallbackWords {
                 not_confirmed: "로그인 서비스가 본인임을 확인하지 못했습니다. 댓글을 쓰려던 페이지로 돌아가 다시 시도해 주세요.",
                 site_not_allowed: "이전 사이트는 여기에서 댓글을 받을 수 없습니다. 사이트 관리자가 허용할 수 있습니다.",
             },
-            MailLanguage::German => &Self {
+            ReaderLanguage::German => &Self {
                 sign_in: "Anmelden",
                 site: "Zum Kommentieren auf:",
                 address: "Als:",
@@ -121,7 +121,7 @@ impl CallbackWords {
                 site_not_allowed: "Die Website, von der Sie kommen, darf hier keine Kommentare annehmen. Wer sie betreibt, \
                                    kann das erlauben.",
             },
-            MailLanguage::French => &Self {
+            ReaderLanguage::French => &Self {
                 sign_in: "Se connecter",
                 site: "Pour commenter sur :",
                 address: "En tant que :",
@@ -136,7 +136,7 @@ impl CallbackWords {
                 site_not_allowed: "Le site d’où vous venez ne peut pas recevoir de commentaires ici. Son propriétaire peut \
                                    l’autoriser.",
             },
-            MailLanguage::Spanish => &Self {
+            ReaderLanguage::Spanish => &Self {
                 sign_in: "Iniciar sesión",
                 site: "Para comentar en:",
                 address: "Como:",
@@ -150,7 +150,7 @@ impl CallbackWords {
                                 inténtelo de nuevo.",
                 site_not_allowed: "El sitio del que viene no puede recibir comentarios aquí. Su propietario puede permitirlo.",
             },
-            MailLanguage::Portuguese => &Self {
+            ReaderLanguage::Portuguese => &Self {
                 sign_in: "Entrar",
                 site: "Para comentar em:",
                 address: "Como:",
@@ -162,7 +162,7 @@ impl CallbackWords {
                 not_confirmed: "O provedor não confirmou quem você é. Volte à página em que queria comentar e tente de novo.",
                 site_not_allowed: "O site de onde você veio não pode receber comentários aqui. O dono dele pode permitir.",
             },
-            MailLanguage::Russian => &Self {
+            ReaderLanguage::Russian => &Self {
                 sign_in: "Войти",
                 site: "Чтобы комментировать на сайте:",
                 address: "Адрес:",
@@ -177,7 +177,7 @@ impl CallbackWords {
                 site_not_allowed: "Сайту, с которого вы пришли, не разрешено принимать здесь комментарии. Его владелец может \
                                    это разрешить.",
             },
-            MailLanguage::Arabic => &Self {
+            ReaderLanguage::Arabic => &Self {
                 sign_in: "تسجيل الدخول",
                 site: "للتعليق على:",
                 address: "باسم:",
@@ -189,7 +189,7 @@ impl CallbackWords {
                 not_confirmed: "لم يؤكد مزوّد الخدمة هويتك. عُد إلى الصفحة التي أردت التعليق عليها وحاول مرة أخرى.",
                 site_not_allowed: "الموقع الذي أتيت منه غير مسموح له باستقبال التعليقات هنا. يمكن لمالكه أن يسمح بذلك.",
             },
-            MailLanguage::Hebrew => &Self {
+            ReaderLanguage::Hebrew => &Self {
                 sign_in: "כניסה",
                 site: "כדי להגיב באתר:",
                 address: "בתור:",

@@ -19,18 +19,18 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use gailou_shared::content::parse_object;
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::wire::{Code, FieldError, SignInProviders};
 use serde_json::Value;
 
 use crate::domain::email_address::EmailAddress;
 use crate::http::auth::callback_words::SignInFailure;
 use crate::http::cached_page::PRIVATE_CACHING;
-use crate::http::extract::{CountedRead, JsonBody, QueryParameters, RequestClient, UnreadBody};
+use crate::http::extract::{CountedRead, JsonBody, QueryParameters, RequestClient, UnreadBody, accepted_language};
 use crate::http::middleware::is_own_page;
 use crate::http::openapi::bodies::MailedLinkRequest;
 use crate::http::openapi::responses::{BodyRefusals, NotFound, PublicRefusals};
 use crate::http::problem::Refusal;
-use crate::service::mail_words::MailLanguage;
 use crate::service::sign_in::{self, ADMIN_PROVIDER, EMAIL_PROVIDER, MailedLink, SignedIn};
 use crate::service::{ServiceError, ServiceResult};
 use crate::state::AppState;
@@ -120,7 +120,7 @@ pub(super) async fn come_back(
     if method == Method::HEAD {
         return Ok(private_headers().into_response());
     }
-    let language = language_of(&headers);
+    let language = accepted_language(&headers);
     let secret = query.get("token").unwrap_or_default();
     let signed_in = match provider.as_str() {
         EMAIL_PROVIDER => {
@@ -163,7 +163,7 @@ pub(super) async fn open_mailed_link(
     _: UnreadBody,
 ) -> Result<Response, Refusal> {
     app.rate_limits.count_session(client.network).await?;
-    let language = language_of(&headers);
+    let language = accepted_language(&headers);
     // A page of a stranger would sign its readers in as the stranger.
     let site = headers.get(header::ORIGIN).and_then(|site| site.to_str().ok());
     let is_own = site.is_none_or(|site| is_own_page(site, &uri, &headers) || site == app.sign_in.public_url());
@@ -174,20 +174,15 @@ pub(super) async fn open_mailed_link(
     show_outcome(&app, opened, language)
 }
 
-fn language_of(headers: &HeaderMap) -> MailLanguage {
-    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    MailLanguage::preferred(accepted.unwrap_or_default())
-}
-
 async fn open_link(app: &AppState, provider: &str, secret: &str, headers: &HeaderMap) -> ServiceResult<SignedIn> {
-    sign_in::open_link(app, provider, secret, language_of(headers)).await?.ok_or(ServiceError::VisitOver)
+    sign_in::open_link(app, provider, secret, accepted_language(headers)).await?.ok_or(ServiceError::VisitOver)
 }
 
 /// The page of who has signed in, or of who has not.
 fn show_outcome(
     app: &AppState,
     signed_in: ServiceResult<SignedIn>,
-    language: MailLanguage,
+    language: ReaderLanguage,
 ) -> Result<Response, Refusal> {
     let signed_in = match signed_in {
         Ok(signed_in) => signed_in,
@@ -222,7 +217,7 @@ async fn end_visit(
     let (Some(code), Some(state)) = (query.get("code"), query.get("state")) else {
         return Err(ServiceError::VisitOver);
     };
-    sign_in::end_visit(app, provider, visit, (state, code.to_owned()), language_of(headers)).await
+    sign_in::end_visit(app, provider, visit, (state, code.to_owned()), accepted_language(headers)).await
 }
 
 /// Have a link mailed that signs in.
@@ -264,7 +259,7 @@ pub(super) async fn mail_link(
     let (Some(email), Some(site)) = (email, site) else {
         return Err(Refusal::fields(wrong.into_iter().flatten().collect()));
     };
-    let language = language_of(&headers);
+    let language = accepted_language(&headers);
     let (page, state) = (text("page").map(str::to_owned), text("state").map(str::to_owned));
     let link = MailedLink { email, site: site.to_owned(), page, state, language };
     sign_in::request_mail(&app, client.network, link).await?;

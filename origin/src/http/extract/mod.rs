@@ -10,6 +10,7 @@ mod body;
 mod client;
 mod idempotency_header;
 mod if_match;
+mod language;
 mod list_query;
 mod member;
 mod page_query;
@@ -23,13 +24,15 @@ pub(super) use body::{JsonBody, UnreadBody, read_body};
 pub(super) use client::RequestClient;
 pub(super) use idempotency_header::{IDEMPOTENCY_KEY_HEADER, IdempotencyHeader};
 pub(super) use if_match::IfMatch;
+pub(super) use language::{RequestLanguage, accepted_language};
 pub(super) use list_query::{ListQuery, ReplySorts, RootSorts};
 pub(super) use member::{Admin, AdminRead, AuthenticatedMember, Moderator, ModeratorRead, verified_member};
 pub(super) use page_query::PlainPageQuery;
 pub(super) use path::{KnownSubject, KnownSubjectType, PathDelivery, PathId};
 pub(super) use query::QueryParameters;
 pub(super) use rate_limit::{
-    CountedRead, Decisions, Deletions, Edits, Erasures, LimitedMember, Previews, Reactions, ReadMarks, Reports, Uploads,
+    CountedRead, Decisions, Deletions, Edits, Erasures, LimitedMember, Previews, Reactions, ReadMarks, Reports,
+    Uploads, WatchChanges,
 };
 pub(super) use upload::PictureUpload;
 pub(super) use write_source::{ChallengedWrite, RefusedHeader};

@@ -90,6 +90,15 @@ impl LimitedWrite for ReadMarks {
     const MAY_BE_MUTED: bool = true;
 }
 
+/// Watches that begin or end, counted as reactions are.
+#[derive(Debug)]
+pub(in crate::http) struct WatchChanges;
+
+impl LimitedWrite for WatchChanges {
+    const WRITE_KIND: WriteKind = WriteKind::Reaction;
+    const MAY_BE_MUTED: bool = true;
+}
+
 /// Reports of comments.
 #[derive(Debug)]
 pub(in crate::http) struct Reports;

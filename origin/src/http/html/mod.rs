@@ -7,9 +7,9 @@
 //! lets nothing run and nothing load.
 
 mod json_ld;
-mod language;
 mod markup;
 pub(super) mod text;
+mod words;
 pub(super) mod write_form;
 
 use std::sync::{Arc, LazyLock};
@@ -29,8 +29,7 @@ use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::http::cached_page::CacheableRead;
-use crate::http::extract::{KnownSubject, ListQuery, QueryParameters, RootSorts};
-use crate::http::html::language::RequestLanguage;
+use crate::http::extract::{KnownSubject, ListQuery, QueryParameters, RequestLanguage, RootSorts};
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{Gone, NotFound, NotModified, PublicRefusals};
 use crate::http::problem::Refusal;

@@ -27,9 +27,9 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use crate::domain::row::IdempotencyKey;
 use crate::http::cached_page::PRIVATE_CACHING;
 use crate::http::extract::{
-    ChallengedWrite, CountedRead, KnownSubject, QueryParameters, RequestClient, read_body, verified_member,
+    ChallengedWrite, CountedRead, KnownSubject, QueryParameters, RequestClient, RequestLanguage, read_body,
+    verified_member,
 };
-use crate::http::html::language::RequestLanguage;
 use crate::http::html::markup::{FormFields, FormNotice, FormPage, PageLinks};
 use crate::http::html::{FORM_POLICY, HTML_TYPE};
 use crate::http::openapi::parameters;
@@ -69,7 +69,7 @@ pub(in crate::http) async fn show_form(
         Ok(token) => (Some(FormFields { token, ..form }), None),
         Err(refusal) => (None, Some(Refusal::from(refusal))),
     };
-    Ok(page(StatusCode::OK, &key, language, form.as_ref(), answered.as_ref(), notice.as_ref()))
+    Ok(page(&app, StatusCode::OK, &key, language, form.as_ref(), answered.as_ref(), notice.as_ref()))
 }
 
 /// Publish what the form has.
@@ -107,7 +107,7 @@ pub(in crate::http) async fn send_form(
         Err(refusal) => {
             let status = StatusCode::from_u16(refusal.code_and_status().1).unwrap_or(StatusCode::BAD_REQUEST);
             let answered = read_answered(&app, &key, form.to).await.unwrap_or_default();
-            page(status, &key, language, Some(&form), answered.as_ref(), Some(&refusal))
+            page(&app, status, &key, language, Some(&form), answered.as_ref(), Some(&refusal))
         }
     }
 }
@@ -142,6 +142,7 @@ async fn read_answered(app: &AppState, key: &SubjectKey, to: Option<CommentId>) 
 }
 
 fn page(
+    app: &AppState,
     status: StatusCode,
     key: &SubjectKey,
     language: ReaderLanguage,
@@ -149,7 +150,9 @@ fn page(
     answered: Option<&Comment>,
     refusal: Option<&Refusal>,
 ) -> Response {
-    let notice = refusal.map(|refusal| FormNotice::Refused { code: refusal.code(), detail: refusal.detail() });
+    let max_chars = publish::max_chars(app, key.kind());
+    let notice =
+        refusal.map(|refusal| FormNotice::Refused { code: refusal.code(), errors: refusal.errors(), max_chars });
     send(status, &FormPage { form, answered, notice }.document(key.kind(), key.key(), language))
 }
 

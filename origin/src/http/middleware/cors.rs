@@ -1,6 +1,6 @@
 //! CORS: public reads are open to every site, other calls to the sites that the configuration allows.
 //!
-//! Whether a call is public depends on its path and its method, and a public answer has no `Vary`,
+//! Whether a call is public depends on its path and its method, and a public answer has no `Vary: Origin`,
 //! because every reader shares it. A subject type may allow fewer sites, for every call about its subjects
 //! and their comments.
 //!

@@ -5,7 +5,7 @@
 //!    ([`cors`]), which may cost that sender a read; a preflight ends here, and so does what is not signed
 //!    as it must be;
 //! 3. its route answers; a page that is sent counts as read;
-//! 4. a refusal becomes a problem that names the request's id;
+//! 4. a refusal becomes a problem that names the request's id, or a page that says so to who reads documents;
 //! 5. its duration is recorded ([`metrics`]).
 //!
 //! One function instead of a stack of layers: each layer of axum costs a request an allocation and a
@@ -22,9 +22,11 @@ pub(super) use edge_signature::network_of_socket;
 use edge_signature::RequestSender;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use gailou_shared::edge_protocol::SIGNATURE_HEADER;
+use gailou_shared::refusal_page::DocumentRead;
 use gailou_shared::request_path::{DOT_SEGMENT_DETAIL, has_dot_segment};
 use tokio::time::Instant;
 
@@ -70,14 +72,26 @@ async fn admit(sender: Result<RequestSender, Refusal>, request: Request) -> Resu
     sender?.admit(request).await
 }
 
+/// The read of a document, from a browser. The edge answers its own browsers so, and needs the problem.
+fn document_read(request: &Request) -> Option<DocumentRead> {
+    let text =
+        |name: &HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if request.headers().contains_key(SIGNATURE_HEADER) {
+        return None;
+    }
+    let uri = request.uri();
+    DocumentRead::of(uri.path(), uri.query(), text(&header::ACCEPT), text(&header::ACCEPT_LANGUAGE))
+}
+
 pub(super) async fn handle(State(state): State<HttpState>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let id = request_id::of(request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let route = request.extensions().get::<MatchedPath>().cloned();
+    let read = document_read(&request);
     let (cors, mut response) = answer(&state, &method, &path, request, next).await;
     if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
-        response = refusal.into_problem(&id, &method, route.as_ref());
+        response = refusal.into_problem(&id, &method, route.as_ref(), read.as_ref());
     }
     let headers = response.headers_mut();
     headers.insert(request_id::REQUEST_ID_HEADER, id);

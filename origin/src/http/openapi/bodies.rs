@@ -1,6 +1,8 @@
 //! Descriptions of bodies that have no type of their own: those of requests are parsed field by field,
 //! so that a refusal names every wrong field, and some answers are narrower than their type.
 
+use std::collections::HashMap;
+
 use gailou_shared::id::{CommentId, EventId, MemberId};
 use gailou_shared::path::Mode;
 use gailou_shared::token::Role;
@@ -9,12 +11,11 @@ use gailou_shared::wire::{
     WebhookTemplate,
 };
 use gailou_shared::word_filter::Term;
-use strum::VariantNames as _;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Ref, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::domain::review::Decision;
+use crate::domain::review::ModeratorAction;
 
 /// The new text of a comment.
 #[derive(ToSchema)]
@@ -152,10 +153,13 @@ pub(in crate::http) struct GuestMerge {
 #[expect(dead_code, reason = "the handler parses it")]
 pub(in crate::http) struct CommentDecision {
     /// What happens to the comment.
-    action: Decision,
+    action: ModeratorAction,
     /// The reason, for the audit log; no control characters.
     #[schema(max_length = 1000)]
     reason: Option<String>,
+    /// `version` of the entry of the queue that the moderator has seen: where the comment is another by now, nothing happens
+    /// (409).
+    seen: Option<String>,
 }
 
 /// What a moderator decides about several comments.
@@ -166,10 +170,12 @@ pub(in crate::http) struct BulkDecision {
     #[schema(min_items = 1, max_items = 100)]
     ids: Vec<CommentId>,
     /// What happens to each.
-    action: Decision,
+    action: ModeratorAction,
     /// The reason, for the audit log; no control characters.
     #[schema(max_length = 1000)]
     reason: Option<String>,
+    /// The versions that the moderator has seen, by the ids of the comments; of one without it nothing is compared.
+    seen: Option<HashMap<CommentId, String>>,
 }
 
 /// The comments that a moderator takes.
@@ -269,13 +275,13 @@ pub(in crate::http) struct MemberReport {
     at: u64,
 }
 
-impl PartialSchema for Decision {
+impl PartialSchema for ModeratorAction {
     fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Self::VARIANTS.iter().copied())).into()
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Self::names())).into()
     }
 }
 
-impl ToSchema for Decision {}
+impl ToSchema for ModeratorAction {}
 
 /// What moderators say of a member. A field that is left out stays as it is; `null` takes it back.
 #[derive(ToSchema)]
@@ -335,6 +341,8 @@ pub(in crate::http) struct MemberData {
     rejected: Vec<RefusedText>,
     /// What they are notified of, newest first.
     notifications: Vec<MemberNotification>,
+    /// What they watch, the latest first.
+    watches: Vec<MemberWatch>,
 }
 
 /// The member of an export.
@@ -416,6 +424,16 @@ pub(in crate::http) struct MemberNotification {
     created_at: u64,
     /// Whether they have read it.
     read: bool,
+}
+
+/// A watched subject of an export.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it is streamed as JSON")]
+pub(in crate::http) struct MemberWatch {
+    /// `type/key`.
+    subject: String,
+    /// Since when they watch it, in Unix milliseconds.
+    created_at: u64,
 }
 
 /// Up to where a member has read.

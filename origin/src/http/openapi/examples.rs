@@ -120,6 +120,7 @@ pub(in crate::http) fn subject() -> Subject {
         roots: 1,
         comments: 2,
         pinned: vec![],
+        earlier_texts: false,
     }
 }
 

@@ -208,6 +208,25 @@ async fn one_process_indexes_until_its_time_is_over() {
 }
 
 #[tokio::test]
+async fn how_far_the_index_is_behind_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let indexed = Indexed::open(folder.path());
+    indexed.step().await;
+    indexed.publish(1, "text").await;
+    indexed.store.execute("UPDATE index_queue SET at = CAST(unixepoch('subsec') * 1000 AS INTEGER) - 70000");
+    let measured = || {
+        let metrics = &indexed.indexer.metrics;
+        (metrics.entries.load(Ordering::Relaxed), metrics.age_ms.load(Ordering::Relaxed))
+    };
+    // What is measured is what waited when the step began.
+    indexed.step().await;
+    let (entries, age_ms) = measured();
+    assert!(entries == 1 && (70_000..100_000).contains(&age_ms), "{entries} comments wait for {age_ms} ms");
+    indexed.step().await;
+    assert_eq!(measured(), (0, 0));
+}
+
+#[tokio::test]
 async fn queue_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
     let mut indexed = Indexed::open(folder.path());

@@ -5,10 +5,11 @@
 //! the event, so doing it twice changes nothing. No post waits for it, however many it is about.
 //!
 //! One loop a database; one process at a time does the job of a database. An event for a member whose database does not
-//! answer stays in the queue, and holds up no other.
+//! answer stays in the queue, and holds up no other. Watchers of threads are notified in `watchers.rs`.
 
 #[cfg(test)]
 mod tests;
+mod watchers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,9 +25,10 @@ use crate::domain::event::Event;
 use crate::domain::mail_plan::mail_at;
 use crate::domain::notification::{NewNotification, notifications_of, owner_member, owner_notification};
 use crate::jobs::deliver_webhooks;
+use crate::jobs::notify::watchers::{PublishedComments, WatcherBudget};
 use crate::outage_log::OutageLog;
 use crate::ports::store::{
-    CommentReader, EventQueues, MemberContacts, Notifications, QueuedEvent, Result, WebhookRows,
+    CommentReader, EventQueues, MemberContacts, Notifications, QueuedEvent, Result, Watches, WebhookRows,
 };
 use crate::state::erased_members::ErasedMembers;
 
@@ -53,14 +55,16 @@ const QUEUED_COUNT: &str = "gailou_event_queue_events";
 const QUEUE_AGE: &str = "gailou_event_queue_age_seconds";
 
 /// What the job reads and writes.
-pub trait NotifierTables: CommentReader + EventQueues + MemberContacts + Notifications {}
+pub trait NotifierTables: CommentReader + EventQueues + MemberContacts + Notifications + Watches {}
 
-impl<T: CommentReader + EventQueues + MemberContacts + Notifications + ?Sized> NotifierTables for T {}
+impl<T: CommentReader + EventQueues + MemberContacts + Notifications + Watches + ?Sized> NotifierTables for T {}
 
 /// Turns the events of an installation into what members are notified.
 #[derive(Debug)]
 pub struct EventNotifier<S: ?Sized> {
     pub tables: Arc<S>,
+    /// How many databases there are.
+    pub databases: usize,
     /// Where deliveries to webhooks are written.
     pub webhooks: Arc<dyn WebhookRows>,
     pub erased_members: Arc<ErasedMembers>,
@@ -116,10 +120,10 @@ impl<S: NotifierTables + ?Sized> EventNotifier<S> {
             return Ok(());
         }
         self.bound_queue(database).await?;
-        let mut failed = Ok(());
+        let (mut failed, mut budget) = (Ok(()), WatcherBudget::new(self.databases));
         for _ in 0..MAX_READS_PER_STEP {
             let events = self.tables.read_events(database, place.after, EVENTS_PER_READ).await?;
-            failed = failed.and(self.notify(database, &events).await);
+            failed = failed.and(self.notify(database, &events, &mut budget).await);
             let is_end = events.len() < EVENTS_PER_READ;
             place.after = events.last().filter(|_| !is_end).map_or(0, |last| last.seq);
             if is_end {
@@ -158,23 +162,27 @@ impl<S: NotifierTables + ?Sized> EventNotifier<S> {
     }
 
     /// Writes what these events lead to, and removes those of which everything is written.
-    async fn notify(&self, database: usize, events: &[QueuedEvent]) -> Result<()> {
+    async fn notify(&self, database: usize, events: &[QueuedEvent], budget: &mut WatcherBudget) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
         let ids: BTreeSet<CommentId> = events.iter().map(|queued| queued.event.comment).collect();
-        let rows = self.tables.read_comments(&ids.into_iter().collect::<Vec<_>>()).await?;
+        let mut rows = self.tables.read_comments(&ids.into_iter().collect::<Vec<_>>()).await?;
+        // A comment without a row, or of an erased author, is not notified of.
+        rows.retain(|_, row| !self.is_erased(row.author.id));
         let mut new = Vec::new();
         for QueuedEvent { event, .. } in events {
-            // A comment without a row, or of an erased author, is not notified of.
-            let Some(row) = rows.get(&event.comment).filter(|row| !self.is_erased(row.author.id)) else { continue };
+            let Some(row) = rows.get(&event.comment) else { continue };
             new.extend(notifications_of(event, row).into_iter().filter(|new| !self.is_erased(new.member)));
             new.extend(owner_notification(event).filter(|_| self.mails_owner));
         }
         let (unwritten, failed) = self.add_notifications(&new).await;
-        let is_left =
-            |queued: &&QueuedEvent| new.iter().any(|new| new.id == queued.event.id && unwritten.contains(&new.member));
-        let left: Vec<u64> = if unwritten.is_empty() {
+        let (standing, failed_watchers) = self.notify_watchers(&PublishedComments::new(events, &rows), budget).await;
+        let is_left = |queued: &&QueuedEvent| {
+            standing.contains(&queued.event.id)
+                || new.iter().any(|new| new.id == queued.event.id && unwritten.contains(&new.member))
+        };
+        let left: Vec<u64> = if unwritten.is_empty() && standing.is_empty() {
             vec![]
         } else {
             events.iter().filter(is_left).map(|queued| queued.seq).collect()
@@ -184,7 +192,7 @@ impl<S: NotifierTables + ?Sized> EventNotifier<S> {
         deliver_webhooks::queue(&*self.webhooks, &of_webhooks, self.clock.now()).await?;
         let done: Vec<QueuedEvent> = events.iter().filter(|queued| !left.contains(&queued.seq)).copied().collect();
         self.tables.remove_events(database, &done).await?;
-        failed
+        failed.and(failed_watchers)
     }
 
     fn is_erased(&self, member: MemberId) -> bool {
@@ -219,18 +227,25 @@ impl<S: NotifierTables + ?Sized> EventNotifier<S> {
     /// Writes notifications of members that are in one database, with the moments at which they are mailed.
     async fn add_to_database(&self, database: usize, new: &[NewNotification]) -> Result<Vec<MemberId>> {
         let mut new = new.to_vec();
-        if self.sends_mail {
-            let members: BTreeSet<MemberId> = new.iter().map(|new| new.member).collect();
-            let contacts = self.tables.read_contacts(&members.into_iter().collect::<Vec<_>>()).await?;
-            let now = self.clock.now();
-            for row in &mut new {
-                row.mail_at = match contacts.get(&row.member) {
-                    _ if row.member == owner_member() => Some(now),
-                    Some(contact) if contact.email.is_some() => mail_at(contact.notify(), row.member, now),
-                    _ => None,
-                };
-            }
-        }
+        self.set_mail_times(new.iter_mut().collect()).await?;
         self.tables.add_notifications(database, &new).await
+    }
+
+    /// Sets the moments at which members are mailed of these.
+    async fn set_mail_times(&self, new: Vec<&mut NewNotification>) -> Result<()> {
+        if !self.sends_mail || new.is_empty() {
+            return Ok(());
+        }
+        let members: BTreeSet<MemberId> = new.iter().map(|new| new.member).collect();
+        let contacts = self.tables.read_contacts(&members.into_iter().collect::<Vec<_>>()).await?;
+        let now = self.clock.now();
+        for row in new {
+            row.mail_at = match contacts.get(&row.member) {
+                _ if row.member == owner_member() => Some(now),
+                Some(contact) if contact.email.is_some() => mail_at(contact.notify(), row.member, now),
+                _ => None,
+            };
+        }
+        Ok(())
     }
 }

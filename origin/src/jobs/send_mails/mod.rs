@@ -17,12 +17,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use gailou_shared::id::{CommentId, MemberId, SubjectKey};
+use gailou_shared::id::{CommentId, EventId, MemberId, SubjectKey};
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::wire::NotifyChoice;
 use metrics::{counter, describe_counter};
 use tokio::time::MissedTickBehavior;
 
 use crate::clock::Clock;
+use crate::domain::building;
 use crate::domain::email_address::EmailAddress;
 use crate::domain::mail_plan::{MAX_MAILS_PER_HOUR, next_hour, refused_retry_at, retry_at};
 use crate::domain::notification::{NotificationReason, StoredNotification, owner_member};
@@ -31,8 +33,7 @@ use crate::domain::unsubscribe::UnsubscribeKey;
 use crate::jobs::send_mails::compose::{MailItem, compose};
 use crate::outage_log::OutageLog;
 use crate::ports::mailer::{Mail, MailError, Mailer};
-use crate::ports::store::{CommentReader, DueMail, MailOutcome, MailQueue, MemberContacts, Result};
-use crate::service::mail_words::MailLanguage;
+use crate::ports::store::{CommentReader, DueMail, MailOutcome, MailQueue, MemberContacts, Result, Watches};
 use crate::state::erased_members::ErasedMembers;
 
 /// How often mails are looked for that are due.
@@ -44,18 +45,17 @@ const CLAIM_MS: u64 = 120_000;
 const MAILS_PER_CLAIM: usize = 4;
 /// Claims of one step: 1,000 mails.
 const MAX_CLAIMS_PER_STEP: usize = 250;
-/// What one mail notifies of; of what is beyond them it says how many there are. 60 kB of the longest texts.
+/// What one mail notifies of; of what is beyond them it says how many there are. 60 kB of the longest texts, and 140 kB of the
+/// largest buildings.
 const MAX_ITEMS: usize = 20;
-/// The comments above one that a mail shows.
-const ANCESTORS_SHOWN: usize = 2;
 
 /// Mails by `outcome`.
 const MAIL_COUNT: &str = "gailou_mails_total";
 
 /// What the job reads and writes.
-pub trait MailTables: CommentReader + MailQueue + MemberContacts {}
+pub trait MailTables: CommentReader + MailQueue + MemberContacts + Watches {}
 
-impl<T: CommentReader + MailQueue + MemberContacts + ?Sized> MailTables for T {}
+impl<T: CommentReader + MailQueue + MemberContacts + Watches + ?Sized> MailTables for T {}
 
 /// Sends the mails of an installation.
 #[derive(Debug)]
@@ -132,7 +132,12 @@ impl<S: MailTables + ?Sized> MailSender<S> {
             return Ok(MailOutcome::Later(next_hour(now), due.tries.saturating_sub(1)));
         }
         let Some((to, language)) = self.find_address(due.member).await? else { return Ok(MailOutcome::Dropped) };
-        let Some(mail) = self.write(due, to, language).await? else { return Ok(MailOutcome::Dropped) };
+        let Some(mail) = self.write(due, to, language).await? else {
+            // What they were to hear of is gone, and they have not heard of it.
+            let unseen: Vec<EventId> = due.rows.iter().filter(|row| !row.is_read).map(|row| row.id).collect();
+            self.tables.end_waiting(due.member, &unseen).await?;
+            return Ok(MailOutcome::Dropped);
+        };
         let member = due.member;
         Ok(match self.mailer.send(&mail).await {
             Ok(()) => MailOutcome::Sent(self.clock.now()),
@@ -155,7 +160,7 @@ impl<S: MailTables + ?Sized> MailSender<S> {
     }
 
     /// A mail of the newest of these notifications that may be seen; `None` where none may.
-    async fn write(&self, due: &DueMail, to: EmailAddress, language: MailLanguage) -> Result<Option<Mail>> {
+    async fn write(&self, due: &DueMail, to: EmailAddress, language: ReaderLanguage) -> Result<Option<Mail>> {
         let unread: Vec<&StoredNotification> = due.rows.iter().filter(|row| !row.is_read).collect();
         let mut older = unread.len();
         for rows in unread.chunks(MAX_ITEMS) {
@@ -172,16 +177,16 @@ impl<S: MailTables + ?Sized> MailSender<S> {
     }
 
     /// Where a member is mailed, and in which language; `None` where they are not (any more).
-    async fn find_address(&self, member: MemberId) -> Result<Option<(EmailAddress, MailLanguage)>> {
+    async fn find_address(&self, member: MemberId) -> Result<Option<(EmailAddress, ReaderLanguage)>> {
         if member == owner_member() {
-            return Ok(self.owner.clone().map(|owner| (owner, MailLanguage::English)));
+            return Ok(self.owner.clone().map(|owner| (owner, ReaderLanguage::English)));
         }
         if self.erased_members.contains(member) {
             return Ok(None);
         }
         let contact = self.tables.read_contacts(&[member]).await?.remove(&member).unwrap_or_default();
         let is_wanted = contact.notify() != NotifyChoice::Never;
-        let language = contact.language.as_deref().and_then(MailLanguage::of).unwrap_or_default();
+        let language = contact.language.as_deref().and_then(ReaderLanguage::of).unwrap_or_default();
         Ok(contact.email.filter(|_| is_wanted).map(|email| (email, language)))
     }
 
@@ -190,7 +195,7 @@ impl<S: MailTables + ?Sized> MailSender<S> {
     }
 }
 
-/// What a mail is made of: comments with those above them, and their subjects.
+/// What a mail is made of: comments with the floors that are drawn below them, and their subjects.
 struct MailContent {
     comments: HashMap<CommentId, CommentRow>,
     subjects: HashMap<SubjectKey, SubjectRow>,
@@ -200,7 +205,7 @@ impl MailContent {
     async fn read<S: MailTables + ?Sized>(sender: &MailSender<S>, rows: &[&StoredNotification]) -> Result<Self> {
         let ids: BTreeSet<CommentId> = rows.iter().map(|row| row.comment).collect();
         let mut comments = sender.tables.read_comments(&ids.iter().copied().collect::<Vec<_>>()).await?;
-        let above: BTreeSet<CommentId> = comments.values().flat_map(ancestors).filter(|id| !ids.contains(id)).collect();
+        let above: BTreeSet<CommentId> = comments.values().flat_map(floors).filter(|id| !ids.contains(id)).collect();
         comments.extend(sender.tables.read_comments(&above.into_iter().collect::<Vec<_>>()).await?);
         comments.values_mut().for_each(|row| sender.erased_members.redact(row));
         let keys: Vec<SubjectKey> =
@@ -218,23 +223,26 @@ impl MailContent {
             if subject.state == gailou_shared::wire::SubjectState::Hidden {
                 return None;
             }
-            let above = ancestors(comment).filter_map(|id| self.comments.get(&id)).filter(|above| above.is_visible());
-            Some(MailItem::new(row.reason, comment, above.collect(), subject, &sender.public_url))
+            let floor = |id| self.comments.get(&id).filter(|floor| floor.is_visible());
+            Some(MailItem::new(row.reason, comment, floor, subject, &sender.public_url))
         };
         rows.iter().filter_map(item).collect()
     }
 }
 
-/// The nearest comments above one, the highest first.
-fn ancestors(comment: &CommentRow) -> impl Iterator<Item = CommentId> {
-    let depth = comment.path.depth();
-    comment.path.ids().skip(depth.saturating_sub(1 + ANCESTORS_SHOWN)).take((depth - 1).min(ANCESTORS_SHOWN))
+/// The comments that a mail of this one draws below it.
+fn floors(comment: &CommentRow) -> Vec<CommentId> {
+    let path: Vec<CommentId> = comment.path.ids().collect();
+    building::quoted(&path).collect()
 }
 
 /// Whether a member may see what they are notified of.
 fn is_shown(row: &StoredNotification, comment: &CommentRow) -> bool {
     match row.reason {
-        NotificationReason::Reply | NotificationReason::Mention | NotificationReason::New => comment.is_visible(),
+        NotificationReason::Reply
+        | NotificationReason::Mention
+        | NotificationReason::Watched
+        | NotificationReason::New => comment.is_visible(),
         NotificationReason::Decision(_) => !comment.is_erased(),
         NotificationReason::Held => comment.state == gailou_shared::wire::CommentState::Review || comment.is_visible(),
     }

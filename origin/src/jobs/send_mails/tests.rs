@@ -14,6 +14,7 @@ use crate::domain::member_contact::ContactPatch;
 use crate::domain::notification::NewNotification;
 use crate::domain::operation::{CommentChange, LoggedOperation, Operation};
 use crate::domain::review::Decision;
+use crate::domain::watch::{StoredWatch, WatchNotification};
 use crate::ports::mailer::Mail;
 use crate::ports::store::{BatchWriter as _, Notifications as _};
 use crate::testing::fixtures::{TEST_START_MS, comment, member, publish, subject_in};
@@ -163,6 +164,25 @@ async fn mail_is_sent_once_to_who_wants_it() {
     assert_eq!(mailing.sent().await, 0);
     mailing.notify(member(7), 6, NotificationReason::Decision(Decision::Hide), Some(1)).await;
     assert_eq!(mailing.sent().await, 1);
+}
+
+#[tokio::test]
+async fn watcher_whose_news_is_gone_before_the_mail_hears_of_the_next_comment() {
+    let folder = tempfile::tempdir().unwrap();
+    let mailing = Mailing::open(folder.path()).await;
+    let watch = StoredWatch { subject: subject_in(0), id: EventId::from_parts(1, 0), created_at: 1 };
+    mailing.store.add_watches(member(7), &[watch]).await.unwrap();
+    let now = mailing.sender.clock.now();
+    let id = EventId::from_parts(now, 1);
+    let reason = NotificationReason::Watched;
+    let new = NewNotification { member: member(7), id, reason, comment: comment(0, 1), at: now, mail_at: Some(now) };
+    mailing.store.notify_watchers(0, &[WatchNotification { subject: subject_in(0), new }]).await.unwrap();
+    let ready = async || mailing.store.list_ready_watchers(0, &[subject_in(0)], None, 9).await.unwrap().len();
+    assert_eq!(ready().await, 0, "it waits until it is read");
+    let delete = CommentChange::State(gailou_shared::wire::CommentState::Deleted);
+    let delete = Operation::Change { id: comment(0, 1), change: delete, audit: None };
+    mailing.store.persist(&[LoggedOperation::new(1, delete)]).await.unwrap();
+    assert_eq!((mailing.sent().await, ready().await), (0, 1));
 }
 
 #[tokio::test]

@@ -17,6 +17,8 @@ pub trait AccountRows: Send + Sync + Debug {
     async fn insert_account(&self, account: &OwnAccount) -> Result<bool>;
     /// Changes the name and the picture of an account, where they are given.
     async fn change_account(&self, id: MemberId, name: Option<&str>, avatar: Option<Option<&str>>) -> Result<()>;
+    /// Gives a name to an account that has none.
+    async fn name_account(&self, id: MemberId, name: &str) -> Result<()>;
     /// The account that an identity has; it may have been erased.
     async fn find_identity(&self, digest: &SignInDigest) -> Result<Option<MemberId>>;
     /// Gives an identity to an account, unless it has another than `former`; the account that it has.

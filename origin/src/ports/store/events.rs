@@ -13,6 +13,8 @@ pub struct QueuedEvent {
     /// Its number in its database.
     pub seq: u64,
     pub event: Event,
+    /// When it was queued, in Unix milliseconds by the clock of its database.
+    pub queued_at: u64,
 }
 
 /// What waits in a queue of events.

@@ -24,6 +24,8 @@ pub trait MemberDirectory: Send + Sync + Debug {
     async fn read_member(&self, member: MemberId) -> Result<Option<KnownMember>>;
     /// What a member has written, by their newest comments.
     async fn summarize_member(&self, member: MemberId) -> Result<MemberSummary>;
+    /// The reported ones among the comments that [`MemberDirectory::summarize_member`] counts, newest first.
+    async fn list_reported_of(&self, member: MemberId) -> Result<Vec<CommentId>>;
     /// The comments of these authors in a subject that every reader sees, below an id, newest first. Costs a look into
     /// an index for each author and for each comment of theirs, at most `count` of one author.
     async fn list_by_authors(

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use async_trait::async_trait;
+use gailou_shared::id::MemberId;
 
 use crate::domain::name_digest::NameDigest;
 use crate::ports::store::Result;
@@ -10,6 +11,6 @@ use crate::ports::store::Result;
 /// Finds names; [`crate::domain::operation::Operation::MemberName`] records them.
 #[async_trait]
 pub trait MemberNameReader: Send + Sync + Debug {
-    /// Whether a member was seen with such a name since `since` (Unix ms).
-    async fn is_name_seen(&self, digest: NameDigest, since: u64) -> Result<bool>;
+    /// Whether a member other than `except` was seen with such a name since `since` (Unix ms).
+    async fn is_name_seen(&self, digest: NameDigest, except: Option<MemberId>, since: u64) -> Result<bool>;
 }

@@ -50,6 +50,7 @@ mod slot_positions;
 mod subject_directory;
 mod threads;
 mod transfer;
+mod watches;
 mod webhooks;
 
 pub use accounts::{AccountRows, SignInRows};
@@ -97,6 +98,7 @@ pub use slot_positions::SlotPositions;
 pub use subject_directory::{FoundSubjects, ListedSubject, SubjectDirectory};
 pub use threads::{Listed, ThreadReader};
 pub use transfer::Transfer;
+pub use watches::Watches;
 pub use webhooks::WebhookRows;
 
 /// What a request reads: from the tables, or through the caches of a cluster.
@@ -134,6 +136,7 @@ pub trait Tables:
     + StoredSettings
     + SubjectDirectory
     + Transfer
+    + Watches
     + WebhookRows
 {
 }
@@ -167,6 +170,7 @@ impl<
         + StoredSettings
         + SubjectDirectory
         + Transfer
+        + Watches
         + WebhookRows,
 > Tables for T
 {

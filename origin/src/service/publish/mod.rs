@@ -191,6 +191,18 @@ pub(super) async fn with_parent(
     Ok(CheckedComment { threading, text, parent, visibility: new.visibility, mentions: new.mentions, media: vec![] })
 }
 
+/// These members, each once; instead of a guest who has become a member, that member.
+fn heirs_of(app: &AppState, members: Vec<MemberId>) -> Vec<MemberId> {
+    let mut heirs = Vec::with_capacity(members.len());
+    for id in members {
+        let heir = app.erased_members.heir_of(id).unwrap_or(id);
+        if !heirs.contains(&heir) {
+            heirs.push(heir);
+        }
+    }
+    heirs
+}
+
 /// The row of a comment, with its id, which the rows of its pictures know from here on.
 ///
 /// # Errors
@@ -208,6 +220,7 @@ pub(super) async fn build_row(
     let path = threading
         .path_under(parent.as_ref().map(|parent| &parent.path), id)
         .map_err(|error| ServiceError::wrong_field("parent_id", error.to_string()))?;
+    let mentions = heirs_of(app, mentions);
     let names = if mentions.is_empty() { HashMap::new() } else { app.store.read_names(&mentions).await? };
     let named = |id: &MemberId| MemberRef { id: *id, name: names.get(id).cloned().unwrap_or_default() };
     media::remember_use(app, &media, id).await?;

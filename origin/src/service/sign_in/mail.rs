@@ -6,10 +6,12 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use gailou_shared::page_language::ReaderLanguage;
+
 use crate::domain::email_address::EmailAddress;
 use crate::domain::sign_in::SignInLink;
 use crate::ports::mailer::Mail;
-use crate::service::mail_words::MailLanguage;
+use crate::service::mail_words::MailWords;
 use crate::service::sign_in::{EMAIL_PROVIDER, check_return_site, make_link};
 use crate::service::{ServiceError, ServiceResult};
 use crate::state::AppState;
@@ -28,7 +30,7 @@ pub struct MailedLink {
     /// The page of it that asks, and what it knows its request by: there a code is taken for the token.
     pub page: Option<String>,
     pub state: Option<String>,
-    pub language: MailLanguage,
+    pub language: ReaderLanguage,
 }
 
 /// Sends a link that signs in, in the background.
@@ -81,8 +83,8 @@ fn check_page(link: &MailedLink) -> ServiceResult<()> {
     Err(ServiceError::wrong_field("state", format!("must be 1 to {MAX_STATE_BYTES} letters, digits, - and _")))
 }
 
-fn mail(to: EmailAddress, site: &str, url: &str, language: MailLanguage) -> Mail {
-    let words = language.words();
+fn mail(to: EmailAddress, site: &str, url: &str, language: ReaderLanguage) -> Mail {
+    let words = MailWords::of(language);
     let (subject, text) = ((words.sign_in_title)(site), (words.sign_in)(site, url));
     Mail { id: hex::encode(rand::random::<[u8; 16]>()), to, subject, text, html: None, unsubscribe_url: None }
 }

@@ -12,6 +12,7 @@ mod provider;
 mod session;
 
 use gailou_shared::id::MemberId;
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::token::{Role, is_avatar, shown_name};
 use gailou_shared::wire::{ProviderKind, SignInProvider, SignInProviders};
 
@@ -19,7 +20,6 @@ use crate::domain::avatar::AvatarHash;
 use crate::domain::email_address::EmailAddress;
 use crate::domain::member_contact::ContactPatch;
 use crate::domain::sign_in::{OwnAccount, SignInDigest, SignInLink, identity_digest};
-use crate::service::mail_words::MailLanguage;
 use crate::service::{ServiceError, ServiceResult, avatar, guest};
 use crate::state::AppState;
 
@@ -111,7 +111,7 @@ pub async fn open_link(
     app: &AppState,
     provider: &str,
     secret: &str,
-    language: MailLanguage,
+    language: ReaderLanguage,
 ) -> ServiceResult<Option<SignedIn>> {
     let Some(link) = app.tables.take_link(&app.sign_in.key.link_digest(secret), app.now()).await? else {
         return Ok(None);
@@ -152,7 +152,7 @@ impl NewIdentity {
 }
 
 /// The account of an identity, which is made where there is none. Two at once make one.
-async fn find_or_make(app: &AppState, identity: NewIdentity, language: MailLanguage) -> ServiceResult<OwnAccount> {
+async fn find_or_make(app: &AppState, identity: NewIdentity, language: ReaderLanguage) -> ServiceResult<OwnAccount> {
     let former = app.tables.find_identity(&identity.digest).await?;
     let is_erased = |id: MemberId| app.erased_members.contains(id);
     if let Some(id) = former.filter(|id| !is_erased(*id))
@@ -197,7 +197,7 @@ fn avatar_of_mailbox(app: &AppState, email: &EmailAddress) -> Option<String> {
 /// The name that a provider gives, where it may be taken here; else none, and its owner chooses.
 async fn free_name(app: &AppState, name: Option<String>) -> ServiceResult<String> {
     let Some(name) = name.and_then(|name| shown_name(&name)) else { return Ok(String::new()) };
-    match guest::check_name(app, &name).await {
+    match guest::check_name(app, &name, None).await {
         Ok(()) => Ok(name),
         Err(ServiceError::NameRejected(_)) => Ok(String::new()),
         Err(error) => Err(error),
@@ -209,13 +209,13 @@ async fn add_address(
     app: &AppState,
     member: MemberId,
     email: Option<EmailAddress>,
-    language: MailLanguage,
+    language: ReaderLanguage,
 ) -> ServiceResult<()> {
     let Some(email) = email else { return Ok(()) };
     let known = app.tables.read_contacts(&[member]).await?.remove(&member);
     if known.as_ref().is_none_or(|contact| contact.email.is_none()) {
         let is_chosen = known.is_some_and(|contact| contact.language.is_some());
-        let language = (!is_chosen).then(|| Some(language.tag().to_owned()));
+        let language = (!is_chosen).then(|| Some(language.name().to_owned()));
         let patch = ContactPatch { email: Some(email), language, ..ContactPatch::default() };
         app.tables.change_contact(member, &patch).await?;
     }

@@ -3,11 +3,11 @@
 //! Promise: a visit ends in the browser that began it, once it is over it is void, and the site that it began for
 //! gets the token, alone.
 
+use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::token::Role;
 
 use crate::domain::sign_in::{ProviderVisit, identity_digest};
 use crate::ports::identity_provider::{ProviderError, VisitSecrets};
-use crate::service::mail_words::MailLanguage;
 use crate::service::sign_in::{NewIdentity, SignedIn, check_return_site, find_or_make, session};
 use crate::service::{ServiceError, ServiceResult};
 use crate::state::AppState;
@@ -53,7 +53,7 @@ pub async fn end_visit(
     provider: &str,
     cookie: &str,
     (state, code): (&str, String),
-    language: MailLanguage,
+    language: ReaderLanguage,
 ) -> ServiceResult<SignedIn> {
     let known = app.sign_in.provider(provider).ok_or(ServiceError::NotFound("there is no such provider here"))?;
     let visit = app.sign_in.key.open(cookie, state, app.now()).filter(|visit| visit.provider == provider);

@@ -14,3 +14,4 @@ pub(crate) mod rate_limits;
 mod reconcile;
 pub(crate) mod revisions;
 pub(crate) mod search_index;
+mod watches;

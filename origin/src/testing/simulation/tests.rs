@@ -1,4 +1,4 @@
-//! The seeds that every test run has, those that once failed, and `make simulate`.
+//! The seeds that every test run has, and `make simulate`.
 
 use std::io::Write as _;
 use std::time::Duration;

@@ -5,6 +5,7 @@
 //! one database owes another (a row of a history) is in neither when it was delivered between the two moments, which are
 //! milliseconds apart; `gailou reconcile --repair` finds it. Promise: every slot is in the copy, once.
 
+mod growth;
 mod restore;
 mod row_file;
 

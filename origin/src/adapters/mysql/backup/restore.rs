@@ -31,8 +31,8 @@ const ROWS_PER_WRITE: usize = 1_000;
 /// Databases that are restored.
 pub struct MysqlRestore {
     databases: Vec<MySqlConnectOptions>,
-    pools: Vec<MysqlPool>,
-    tables: u16,
+    pub(super) pools: Vec<MysqlPool>,
+    pub(super) tables: u16,
 }
 
 // Without the options, which have passwords.
@@ -62,8 +62,9 @@ impl MysqlRestore {
     /// Creates missing databases, refuses those that have tables, and notes that they are being filled.
     ///
     /// # Errors
-    /// When one has tables, or does not answer.
+    /// When one has tables, or does not answer, and for a number of tables that no cluster can have.
     pub async fn begin(&self) -> Result<()> {
+        migrate::check_numbers(self.databases.len(), self.tables)?;
         for (options, pool) in self.databases.iter().zip(&self.pools) {
             migrate::create_database(options).await?;
             let count = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()";
@@ -107,11 +108,7 @@ impl MysqlRestore {
                 session.allow_long_work().await?;
                 self.make_tables(&mut session, copy.migration).await?;
                 fill_tables(&mut session, &file, &migrate::made_tables(self.tables), note).await?;
-                self.pass_restore(&mut session, now).await?;
-                for number in 1..=copy.migration {
-                    self.put_migration(&mut session, database, number as u16).await?;
-                }
-                Ok::<_, StoreError>(())
+                self.pass_restore(&mut session, database, copy.migration, now).await
             }
         });
         try_join_all(fills).await.map(drop)
@@ -144,8 +141,15 @@ impl MysqlRestore {
         Ok(())
     }
 
-    /// See [`crate::ports::store::Rewinds`], and `pass_restore` of SQLite's backup: here no other writes yet.
-    async fn pass_restore(&self, session: &mut MysqlSession, now: u64) -> Result<()> {
+    /// Lets the rows take the place of what was before, and stores that the tables have these migrations. See
+    /// [`crate::ports::store::Rewinds`], and `pass_restore` of SQLite's backup: here no other writes yet.
+    pub(super) async fn pass_restore(
+        &self,
+        session: &mut MysqlSession,
+        database: usize,
+        migration: usize,
+        now: u64,
+    ) -> Result<()> {
         let least = least_after_rewind(now);
         for table in 0..self.tables {
             let raise = format!("UPDATE subject_{table} SET version = GREATEST(version + 1, ?)");
@@ -159,7 +163,11 @@ impl MysqlRestore {
         session.execute(sql(raise).bind(least)).await?;
         let raise = "UPDATE setting_changes SET version = GREATEST(version + 1, ?)";
         session.execute(sql(raise).bind(least)).await?;
-        put_marks(session, now).await
+        put_marks(session, now).await?;
+        for number in 1..=migration {
+            self.put_migration(session, database, number as u16).await?;
+        }
+        Ok(())
     }
 }
 

@@ -21,7 +21,7 @@ use crate::adapters::mysql::statement::sql;
 use crate::adapters::mysql::write::batch_sql::{json_numbers, json_table};
 use crate::domain::fold::HistoryRow;
 use crate::domain::reconcile::{ComparedChunk, Difference, FoundDifference, HistoryFault};
-use crate::domain::row::is_visible;
+use crate::domain::row::is_pending;
 use crate::ports::store::{Result, Sharding as _};
 
 use gailou_shared::wire::{CommentState, Visibility};
@@ -38,14 +38,14 @@ impl MysqlStore {
     ) -> Result<ComparedChunk<Path>> {
         let (slot, number) = (subject.slot(), subject_number(subject));
         let text = format!(
-            "SELECT id, author_id, state, visibility, path FROM comment_{} FORCE INDEX (comment_path) \
+            "SELECT id, author_id, state, visibility, flags, path FROM comment_{} FORCE INDEX (comment_path) \
              WHERE subject = ? AND path > ? ORDER BY path LIMIT {ROWS_PER_CHUNK}",
             self.table_number(slot)
         );
         let statement = sql(text).bind(number).bind(after.map_or(&[][..], Path::as_bytes));
         let comments = self.rows_of("reconcile", slot, statement).await?;
         let next =
-            comments.last().map(|r| Ok::<_, crate::ports::store::StoreError>(path(r.try_get(4)?)?)).transpose()?;
+            comments.last().map(|r| Ok::<_, crate::ports::store::StoreError>(path(r.try_get(5)?)?)).transpose()?;
         let all = comments.iter().map(history_row).collect::<Result<Vec<_>>>()?;
         let unlisted = self.without_histories(all).await?;
         let unlisted = self.without_outbox_rows(unlisted).await?;
@@ -232,6 +232,8 @@ fn pair_table(keys: &[(MemberId, CommentId)]) -> String {
 
 /// What a comment is in its author's history. One that others see by now needs no look when the held ones are listed.
 fn history_row(r: &MySqlRow) -> Result<HistoryRow> {
-    let visible = is_visible(CommentState::from_number(number_at(r, 2)?)?, Visibility::from_number(number_at(r, 3)?)?);
-    Ok(HistoryRow { member: member_id(number_at(r, 1)?)?, id: id_at(r, 0)?, held: !visible })
+    let (state, visibility) =
+        (CommentState::from_number(number_at(r, 2)?)?, Visibility::from_number(number_at(r, 3)?)?);
+    let held = is_pending(state, visibility, number_at(r, 4)?);
+    Ok(HistoryRow { member: member_id(number_at(r, 1)?)?, id: id_at(r, 0)?, held })
 }

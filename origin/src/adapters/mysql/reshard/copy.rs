@@ -139,6 +139,7 @@ impl CopiedSlot for SlotRows {
                 "identity",
                 "sign_in_link",
                 "notification",
+                "watch",
                 "review",
                 "report",
                 "author_network",

@@ -125,6 +125,7 @@ pub(super) async fn dirty_conditions(
         ("identity", is_in("digest", &keys.digests)),
         ("sign_in_link", is_in("digest", &keys.digests)),
         ("notification", is_in("member_id", &keys.notified)),
+        ("watch", is_in("member_id", &keys.notified)),
         ("member_comment", is_pair("member_id", "comment_id", &keys.histories)),
     ];
     let conditions =

@@ -4,7 +4,7 @@ use gailou_shared::id::CommentId;
 use gailou_shared::path::Path;
 use gailou_shared::rank::{self, EngagementCounts, HotWeights, Sort};
 use gailou_shared::walk::Snapshot;
-use gailou_shared::wire::Reaction;
+use gailou_shared::wire::{Reaction, ReviewKind};
 use rand::{Rng as _, SeedableRng as _};
 use sqlx::Row as _;
 
@@ -19,8 +19,8 @@ use crate::domain::reaction_state::ReactionState;
 use crate::domain::root_keys::RootKeys;
 use crate::domain::row::{CommentList, FloorRange};
 use crate::ports::store::{
-    CommentReader as _, HealthCheck as _, MemberReader as _, ReactionStateReader as _, Sharding as _,
-    SlotPositions as _, StoredSettings as _, ThreadReader as _, Transfer as _,
+    CommentReader as _, HealthCheck as _, MemberReader as _, ReactionStateReader as _, ReviewReader as _,
+    Sharding as _, SlotPositions as _, StoredSettings as _, ThreadReader as _, Transfer as _,
 };
 
 #[tokio::test]
@@ -328,5 +328,46 @@ async fn held_comments_are_read_by_their_index() {
     store.list_pending(reader, 5).await.unwrap();
     let reads = handler_reads(&store).await - before;
     assert!(reads < 20, "{reads} rows were read");
+    databases.drop_all().await;
+}
+
+#[tokio::test]
+async fn page_of_a_long_queue_reads_what_a_page_of_a_short_one_reads() {
+    let Some(databases) = TestDatabases::new(1) else { return };
+    let store = databases.open().await;
+    let slot = key(1).slot();
+    let n = store.table_number(slot);
+    let id = |ms: u64| CommentId::from_parts(1_700_000_000_000 + ms, slot, 1, 0).signed();
+    let (first, step) = (id(0), id(1) - id(0));
+    let digits: Vec<String> = (0..10).map(|digit| format!("SELECT {digit} AS d")).collect();
+    let digits = digits.join(" UNION ALL ");
+    let mut reads_by_size = vec![];
+    for rows in [1_000, 100_000] {
+        let mut session = store.session("test", 0).await.unwrap();
+        // With 50 priorities.
+        session
+            .execute_text(format!(
+                "DELETE FROM review_{n}; \
+                 INSERT INTO review_{n} (comment_id, kind, rank_key, since, item) \
+                 SELECT {first} + i * {step}, i % 2, -(i * 7 % 50), i, JSON_OBJECT('reasons', JSON_ARRAY(), 'since', i, 'reports', 0, 'edit', NULL) FROM \
+                 (SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d AS i FROM ({digits}) a, ({digits}) b, ({digits}) c, ({digits}) e, ({digits}) f) t WHERE i < {rows}"
+            ))
+            .await
+            .unwrap();
+        session.execute_text(format!("ANALYZE TABLE review_{n}")).await.unwrap();
+        drop(session);
+        for kind in [None, Some(ReviewKind::Held)] {
+            let before = handler_reads(&store).await;
+            let page = store.list_queue(kind, None, 21).await.unwrap();
+            let next = store.list_queue(kind, Some(page[20].position), 21).await.unwrap();
+            // Each page says how many wait.
+            store.count_queue().await.unwrap();
+            reads_by_size.push(handler_reads(&store).await - before);
+            assert_eq!((page.len(), page[0].position.rank), (21, if kind.is_some() { -48 } else { -49 }));
+            assert!(page.iter().chain(&next).is_sorted_by_key(|review| review.position));
+        }
+    }
+    let [short, short_held, long, long_held] = reads_by_size[..] else { panic!("{reads_by_size:?}") };
+    assert!(long <= 2 * short && long_held <= 2 * short_held, "{reads_by_size:?} rows were read");
     databases.drop_all().await;
 }

@@ -214,13 +214,14 @@ async fn update_comments(db: &MysqlStore, script: &mut BatchScript<'_>, updates:
 async fn write_edits(db: &MysqlStore, script: &mut BatchScript<'_>, changes: &RowChanges<'_>) -> Result<()> {
     for edit in &changes.edits {
         let (n, id, at) = (db.table_number(edit.id.slot()), edit.id, signed(edit.at));
+        let was_shown = u8::from(edit.was_shown);
         let value = |text: Option<&str>| RowValues::new().text(text).end();
         // The bytes are compared: the column's own order takes letters in both cases for the same.
         script
             .add(&format!(
-                "INSERT INTO content_history_{n} (comment_id, edit, edited_at, content) \
+                "INSERT INTO content_history_{n} (comment_id, edit, edited_at, content, was_shown) \
                  SELECT id, (SELECT COALESCE(MAX(h.edit), 0) + 1 FROM content_history_{n} h WHERE h.comment_id = {id}), \
-                 {at}, content FROM content_{n} WHERE id = {id} AND CAST(content AS BINARY) <> {}",
+                 {at}, content, {was_shown} FROM content_{n} WHERE id = {id} AND CAST(content AS BINARY) <> {}",
                 value(Some(&edit.text.content))
             ))
             .await?;

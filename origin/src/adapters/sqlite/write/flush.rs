@@ -29,11 +29,11 @@ pub(super) fn flush(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<()
     }
     for edit in &changes.edits {
         tx.prepare_cached(
-            "INSERT INTO content_history (comment_id, edit, edited_at, content) \
-             SELECT id, (SELECT coalesce(max(edit), 0) + 1 FROM content_history WHERE comment_id = ?1), ?2, content \
+            "INSERT INTO content_history (comment_id, edit, edited_at, content, was_shown) \
+             SELECT id, (SELECT coalesce(max(edit), 0) + 1 FROM content_history WHERE comment_id = ?1), ?2, content, ?4 \
              FROM content WHERE id = ?1 AND content <> ?3",
         )?
-        .execute(params![edit.id.signed(), edit.at, edit.text.content])?;
+        .execute(params![edit.id.signed(), edit.at, edit.text.content, edit.was_shown])?;
         tx.prepare_cached("UPDATE content SET content = ?2, html = ?3, written = ?4 WHERE id = ?1")?
             .execute(params![edit.id.signed(), edit.text.content, edit.text.html, edit.text.original_text])?;
     }

@@ -9,18 +9,19 @@ pub(super) mod moderation;
 mod standing;
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, Slot};
 use gailou_shared::limits;
 use gailou_shared::wire::AuditTargetKind;
 use gailou_shared::word_filter::Term;
-use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::rows::{damaged, role_number};
 use crate::adapters::sqlite::settings::dictionary_version;
 use crate::adapters::sqlite::webhooks;
+use crate::adapters::sqlite::{BUSY_TIMEOUT, SqliteStore};
 use crate::domain::activity::ActivityStep;
 use crate::domain::audit::UNDO_WINDOW_MS;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
@@ -62,13 +63,26 @@ impl BatchWriter for SqliteStore {
             }
         }
         tx.commit()?;
-        let is_erased = batch.iter().any(|logged| is_end_of_erasure(&logged.operation));
-        if is_erased && self.backups.load(Ordering::Relaxed) == 0 {
-            // The log before the commit has the texts. Readers may keep some of it until the next erasure; a backup empties
-            // it at its end.
-            writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).optional()?;
+        if batch.iter().any(|logged| is_end_of_erasure(&logged.operation)) {
+            self.log_to_empty.store(true, Ordering::Relaxed);
         }
+        self.empty_log(&writer)?;
         Ok(PersistedBatch { outcomes, ..persisted })
+    }
+}
+
+impl SqliteStore {
+    /// Empties the log where it may have texts that were erased. It waits for no reader: a backup reads for minutes. Where
+    /// one is there, the next batch tries again.
+    fn empty_log(&self, writer: &Connection) -> Result<()> {
+        if !self.log_to_empty.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        writer.busy_timeout(Duration::ZERO)?;
+        let is_busy = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0));
+        writer.busy_timeout(BUSY_TIMEOUT)?;
+        self.log_to_empty.store(is_busy?, Ordering::Relaxed);
+        Ok(())
     }
 }
 

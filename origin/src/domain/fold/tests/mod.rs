@@ -244,6 +244,8 @@ proptest! {
             for (change, outcome) in batch.iter().zip(outcomes) {
                 let applies = match change {
                     CommentChange::Edit { .. } => state == CommentState::Published && edits < MAX_EDITS,
+                    // What is deleted stays so until it is restored.
+                    CommentChange::State(CommentState::Hidden) => state != CommentState::Deleted,
                     _ => true,
                 };
                 if !applies && state == CommentState::Published {
@@ -258,7 +260,7 @@ proptest! {
                             text.clone_from(content);
                         }
                     }
-                    CommentChange::State(decided) => state = *decided,
+                    CommentChange::State(decided) if applies => state = *decided,
                     _ => {}
                 }
             }

@@ -5,7 +5,7 @@ use gailou_shared::wire::{ActivityPoint, MemberRef, ReportReason, ReviewReason, 
 use super::*;
 use crate::domain::activity::ActivityStep;
 use crate::domain::audit::{AuditEntry, UNDO_WINDOW_MS};
-use crate::domain::review::NewReport;
+use crate::domain::review::{NewReport, SeenComment};
 
 pub(super) fn report(member: u64, threshold: u64) -> CommentChange {
     let reporter = MemberRef { id: MemberId::new(member).unwrap(), name: "reader".into() };
@@ -105,6 +105,36 @@ fn held_comment_is_queued_until_it_is_decided_and_again_when_that_is_undone() {
         assert_eq!(of.now(), (CommentState::Review, "comment 0", HELD, 0));
         assert!(is_done(&of.undo()), "undoing is undone");
         assert_eq!(of.now(), (after, "comment 0", NOT_QUEUED, 0));
+    }
+}
+
+#[test]
+fn decision_about_what_was_seen_is_refused_once_it_is_another() {
+    let mut of = Moderated::new(CommentState::Review);
+    let seen = SeenComment::of(CommentState::Review, None, None);
+    let decide = |change| CommentChange::IfSeen { seen, change: Box::new(change) };
+    assert!(is_done(&of.change(decide(CommentChange::Approve))));
+    for late in [CommentChange::Approve, CommentChange::Reject, CommentChange::State(CommentState::Hidden)] {
+        assert!(matches!(of.change(decide(late)), OperationOutcome::Conflict));
+    }
+    assert_eq!(of.now(), (PUBLISHED, "comment 0", NOT_QUEUED, 0));
+}
+
+#[test]
+fn decision_that_comes_again_since_its_answer_was_lost_changes_nothing_more() {
+    let mut of = Moderated::new(PUBLISHED);
+    of.change(held_edit("new"));
+    for _ in 0..2 {
+        // The same entry of the audit log.
+        of.steps = 1;
+        assert!(is_done(&of.change(CommentChange::Reject)));
+        assert_eq!(of.now(), (PUBLISHED, "comment 0", NOT_QUEUED, 0), "the edit alone is dropped");
+    }
+    for _ in 0..2 {
+        of.steps = 2;
+        let undone = audit(of.id, 2).id;
+        assert!(is_done(&of.change(CommentChange::Undo(undone))));
+        assert_eq!(of.now(), (PUBLISHED, "comment 0", HELD, 0));
     }
 }
 

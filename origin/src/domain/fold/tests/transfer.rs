@@ -3,7 +3,7 @@
 use gailou_shared::id::MemberId;
 use gailou_shared::wire::{Author, CommentState};
 
-use super::{NOW, comment, logged, subject};
+use super::{NOW, comment, logged, review, subject};
 use crate::domain::fold::{HistoryRow, TableLayout};
 use crate::domain::operation::{CommentChange, LoggedOperation, Operation, OperationOutcome};
 use crate::domain::row::NewCommentRow;
@@ -20,14 +20,18 @@ pub(super) fn transfer(to: u64) -> CommentChange {
     CommentChange::Transfer { from: author_id(3), to: Box::new(to) }
 }
 
-#[test]
-fn comment_of_a_guest_becomes_a_members_once_and_is_read_again_as_theirs() {
-    let guest = MemberId::guest(5);
-    let new = NewCommentRow {
+fn held_comment_of(guest: MemberId) -> NewCommentRow {
+    NewCommentRow {
         state: CommentState::Review,
         author: Author::new(guest, "Gus".into(), None, 0, None),
         ..comment(0, &subject(0), None)
-    };
+    }
+}
+
+#[test]
+fn comment_of_a_guest_becomes_a_members_once_and_is_read_again_as_theirs() {
+    let guest = MemberId::guest(5);
+    let new = held_comment_of(guest);
     let id = new.path.id();
     let mut tables = FoldTables::default();
     let change = |change| LoggedOperation::new(NOW, Operation::Change { id, change, audit: None });
@@ -58,4 +62,24 @@ fn comment_of_a_guest_becomes_a_members_once_and_is_read_again_as_theirs() {
     let from = MemberId::new(7).unwrap();
     let moved = tables.persist(TableLayout::Sharded, &[change(CommentChange::Transfer { from, to })]).unwrap();
     assert!(moved.touched[0].takedown, "pages show the former name");
+}
+
+#[test]
+fn comment_that_waits_again_after_it_became_a_members_is_among_those_of_the_member_that_wait() {
+    let guest = MemberId::guest(5);
+    let new = held_comment_of(guest);
+    let id = new.path.id();
+    let audited = |n| Some(review::audit(id, n));
+    let change = |change, audit| LoggedOperation::new(NOW, Operation::Change { id, change, audit });
+    let to = Author::new(MemberId::new(7).unwrap(), "Ann".into(), None, 3, None);
+    let becomes = CommentChange::Transfer { from: guest, to: Box::new(to.clone()) };
+    let row = |held| HistoryRow { member: to.id, id, held };
+    let mut tables = FoldTables::default();
+    tables.persist(TableLayout::Sharded, &[logged(0, Operation::Publish(Box::new(new)))]).unwrap();
+    tables.persist(TableLayout::Sharded, &[change(CommentChange::Approve, audited(1)), change(becomes, None)]).unwrap();
+    assert!(tables.history.contains(&row(false)), "{:?}", tables.history);
+    let undo = change(CommentChange::Undo(audited(1).unwrap().id), audited(2));
+    tables.persist(TableLayout::Sharded, &[undo]).unwrap();
+    assert_eq!(tables.comments[&id].row.state, CommentState::Review);
+    assert!(tables.history.contains(&row(true)), "{:?}", tables.history);
 }

@@ -4,7 +4,7 @@ use gailou_shared::wire::Author;
 use maud::{Markup, PreEscaped, html};
 
 use crate::domain::building::{Frame, FrameRow};
-use crate::http::html::language::Phrases;
+use crate::http::html::words::PageWords;
 
 /// A floor as it is drawn.
 #[derive(Debug, Clone, Copy)]
@@ -15,42 +15,42 @@ pub(super) struct Floor<'p> {
 }
 
 /// The frames of a chain of so many floors, the comment's own among them. Where `whole` leads, all of them are.
-pub(super) fn building(phrases: Phrases, frame: &Frame<Floor<'_>>, floors: usize, whole: Option<&str>) -> Markup {
+pub(super) fn building(words: &PageWords, frame: &Frame<Floor<'_>>, floors: usize, whole: Option<&str>) -> Markup {
     html! {
-        div.bld role="list" aria-label=(phrases.conversation(floors)) { (nested(phrases, frame, 1, whole)) }
+        div.bld role="list" aria-label=((words.conversation)(floors)) { (nested(words, frame, 1, whole)) }
     }
 }
 
-fn nested(phrases: Phrases, frame: &Frame<Floor<'_>>, depth: usize, whole: Option<&str>) -> Markup {
+fn nested(words: &PageWords, frame: &Frame<Floor<'_>>, depth: usize, whole: Option<&str>) -> Markup {
     html! {
         div class={ "fr fr-" (depth) } role="none" {
-            @if let Some(inside) = &frame.inside { (nested(phrases, inside, depth + 1, whole)) }
+            @if let Some(inside) = &frame.inside { (nested(words, inside, depth + 1, whole)) }
             @for row in &frame.rows {
                 @match row {
-                    FrameRow::Floor(number, floor) => (drawn(phrases, *number, *floor)),
-                    FrameRow::Gap(count) => (gap(phrases, *count, whole)),
+                    FrameRow::Floor(number, floor) => (drawn(words, *number, *floor)),
+                    FrameRow::Gap(count) => (gap(words, *count, whole)),
                 }
             }
         }
     }
 }
 
-fn drawn(phrases: Phrases, number: usize, Floor { author, html }: Floor<'_>) -> Markup {
+fn drawn(words: &PageWords, number: usize, Floor { author, html }: Floor<'_>) -> Markup {
     html! {
         div.fl role="listitem" {
             div.floor-head {
-                span.author { bdi { (author.map_or(phrases.deleted_author(), |author| &author.name)) } }
+                span.author { bdi { (author.map_or(words.deleted_author, |author| &author.name)) } }
                 @if author.is_some_and(|author| author.guest) {
-                    span.badge.guest title=(phrases.guest_title()) { (phrases.guest()) }
+                    span.badge.guest title=(words.guest_title) { (words.guest) }
                 }
-                span.number { (number) }
+                span.number { ((words.storey)(number)) }
             }
             div.fold {
                 div.clip {
                     @if author.is_some() {
                         div.body dir="auto" { (PreEscaped(html)) }
                     } @else {
-                        div class="body gone" { (phrases.deleted()) }
+                        div class="body gone" { (words.deleted) }
                     }
                 }
             }
@@ -58,8 +58,8 @@ fn drawn(phrases: Phrases, number: usize, Floor { author, html }: Floor<'_>) -> 
     }
 }
 
-fn gap(phrases: Phrases, count: usize, whole: Option<&str>) -> Markup {
-    let label = html! { span { (phrases.gap(count)) } };
+fn gap(words: &PageWords, count: usize, whole: Option<&str>) -> Markup {
+    let label = html! { span { ((words.gap)(count)) } };
     html! {
         div.gap role="listitem" {
             @match whole {

@@ -11,9 +11,9 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::clock::rfc3339;
 use crate::domain::building;
-use crate::http::html::language::Phrases;
 use crate::http::html::markup::building::Floor;
 use crate::http::html::markup::links::PageLinks;
+use crate::http::html::words::PageWords;
 
 /// Replies deeper than this keep the indentation of this level, as in the element.
 const MAX_INDENT_LEVELS: usize = 3;
@@ -23,7 +23,7 @@ pub(super) struct CommentMarkup<'p> {
     mode: Mode,
     is_open: bool,
     links: &'p PageLinks,
-    phrases: Phrases,
+    words: &'static PageWords,
     /// What is on the page, by id.
     comments: HashMap<CommentId, &'p Comment>,
     /// What is on the page only where others quote it.
@@ -40,7 +40,7 @@ impl<'p> CommentMarkup<'p> {
         page: &'p CommentPage,
         chain: &'p [Comment],
         links: &'p PageLinks,
-        phrases: Phrases,
+        words: &'static PageWords,
     ) -> Self {
         let listed = subject.pinned.iter().chain(&page.data);
         let listed = listed.flat_map(|comment| [comment].into_iter().chain(comment.top_replies.iter().flatten()));
@@ -48,7 +48,7 @@ impl<'p> CommentMarkup<'p> {
             mode: subject.mode,
             is_open: subject.state == SubjectState::Open,
             links,
-            phrases,
+            words,
             comments: listed.chain(chain).map(|comment| (comment.id, comment)).collect(),
             quoted: page.floors.iter().flatten().map(|(id, floor)| (*id, floor)).collect(),
             whole_of: chain.last().map(|comment| comment.id),
@@ -83,13 +83,13 @@ impl<'p> CommentMarkup<'p> {
                         @if comment.author.is_some() {
                             div.fold { div.clip { div.body dir="auto" { (PreEscaped(&comment.html)) } } }
                             footer.actions {
-                                @if comment.likes > 0 { span { (self.phrases.likes(comment.likes)) } }
+                                @if comment.likes > 0 { span { ((self.words.likes)(comment.likes)) } }
                                 @if let Some(address) = self.links.write(Some(comment.id)).filter(|_| self.is_open) {
-                                    a href=(address) rel="nofollow" { (self.phrases.reply()) }
+                                    a href=(address) rel="nofollow" { (self.words.reply) }
                                 }
                             }
                         } @else {
-                            div class="body gone" { (self.phrases.deleted()) }
+                            div class="body gone" { (self.words.deleted) }
                         }
                     }
                 }
@@ -104,7 +104,7 @@ impl<'p> CommentMarkup<'p> {
     }
 
     fn more_replies(&self, id: CommentId, left: u64) -> Markup {
-        let label = self.phrases.replies(left);
+        let label = (self.words.replies_left)(left);
         html! {
             @match self.links.comment(id) {
                 Some(address) => a.more-replies href=(address) { (label) },
@@ -125,7 +125,7 @@ impl<'p> CommentMarkup<'p> {
         html! {
             @if let Some(answered) = &comment.reply_to {
                 p.answer {
-                    (self.phrases.replying_to()) " "
+                    (self.words.replying_to) " "
                     @match self.address(parent) {
                         Some(address) => a href=(address) { bdi { (answered.name) } },
                         None => bdi { (answered.name) },
@@ -141,7 +141,7 @@ impl<'p> CommentMarkup<'p> {
         let rows = if is_whole { building::all_rows(&comment.path, find) } else { building::rows(&comment.path, find) };
         let Some(frame) = building::frames(rows) else { return html! {} };
         let whole = self.links.comment(comment.id).filter(|_| !is_whole);
-        super::building::building(self.phrases, &frame, comment.path.len(), whole.as_deref())
+        super::building::building(self.words, &frame, comment.path.len(), whole.as_deref())
     }
 
     /// A floor that the page has room for.
@@ -162,7 +162,7 @@ impl<'p> CommentMarkup<'p> {
     }
 
     fn head(&self, comment: &Comment) -> Markup {
-        let phrases = self.phrases;
+        let words = self.words;
         let author = comment.author.as_ref();
         let level = author.map_or(0, |author| author.level);
         let is_pinned = comment.flags.iter().any(|flag| matches!(flag, CommentFlag::Pinned | CommentFlag::OwnerPinned));
@@ -171,28 +171,28 @@ impl<'p> CommentMarkup<'p> {
         let address = self.links.comment(comment.id).unwrap_or_else(|| format!("#comment-{}", comment.id));
         html! {
             header.head {
-                strong.author { bdi { (author.map_or(phrases.deleted_author(), |author| &author.name)) } }
+                strong.author { bdi { (author.map_or(words.deleted_author, |author| &author.name)) } }
                 @if author.is_some_and(|author| author.guest) {
-                    span.badge.guest title=(phrases.guest_title()) { (phrases.guest()) }
+                    span.badge.guest title=(words.guest_title) { (words.guest) }
                 }
-                @if let Some(role) = author.and_then(|author| author.role) { span.badge.staff { (phrases.role(role)) } }
-                @if level > 0 { span.badge { "Lv " (level) } }
-                @if is_pinned { span.badge { (phrases.pinned()) } }
-                @if comment.flags.contains(&CommentFlag::Featured) { span.badge { (phrases.featured()) } }
+                @if let Some(role) = author.and_then(|author| author.role) { span.badge.staff { (words.role(role)) } }
+                @if level > 0 { span.badge { ((words.level)(level)) } }
+                @if is_pinned { span.badge { (words.pinned) } }
+                @if comment.flags.contains(&CommentFlag::Featured) { span.badge { (words.featured) } }
                 a.when href=(address) { time datetime=(at) { (day) } }
-                @if comment.edited_at.is_some() && author.is_some() { span.edited { (phrases.edited()) } }
+                @if comment.edited_at.is_some() && author.is_some() { span.edited { (words.edited) } }
                 @if let Some(floor) = self.floor(comment) { span.floor { (floor) } }
             }
         }
     }
 
-    /// A root has its number in the list, and an answer in a building its place in the chain.
+    /// A root has its number in the list, and in a building all have their place in the chain.
     fn floor(&self, comment: &Comment) -> Option<String> {
-        match (comment.path.len(), self.mode) {
-            (1, _) => comment.floor.map(|floor| self.phrases.floor(floor)),
-            (floors, Mode::Building) => Some(self.phrases.storey(floors)),
-            _ => None,
-        }
+        let place = comment.path.len();
+        let number = comment.floor.filter(|_| place == 1).map(self.words.floor);
+        let storey = (self.mode == Mode::Building).then(|| (self.words.storey)(place));
+        let both: Vec<String> = number.into_iter().chain(storey).collect();
+        (!both.is_empty()).then(|| both.join(" · "))
     }
 }
 

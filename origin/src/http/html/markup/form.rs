@@ -3,11 +3,11 @@
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 use gailou_shared::page_language::ReaderLanguage;
-use gailou_shared::wire::{Code, Comment};
+use gailou_shared::wire::{Code, Comment, FieldError};
 use maud::{DOCTYPE, PreEscaped, html};
 
-use crate::http::html::language::Phrases;
 use crate::http::html::markup::{DOCUMENT_STYLE, PageLinks};
+use crate::http::html::words::PageWords;
 
 /// What a page says above its form.
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +16,9 @@ pub(in crate::http::html) enum FormNotice<'p> {
     Held,
     Refused {
         code: Code,
-        detail: &'p str,
+        errors: &'p [FieldError],
+        /// The most that a comment here may have.
+        max_chars: usize,
     },
 }
 
@@ -43,11 +45,11 @@ pub(in crate::http::html) struct FormPage<'p> {
 
 impl FormPage<'_> {
     pub(in crate::http::html) fn document(&self, kind: &str, key: &str, language: ReaderLanguage) -> String {
-        let (phrases, links) = (Phrases(language), PageLinks::of(kind, key, language));
-        let title = if self.answered.is_some() { phrases.write_reply() } else { phrases.write_comment() };
+        let (words, links) = (PageWords::of(language), PageLinks::of(kind, key, language));
+        let title = if self.answered.is_some() { words.write_reply } else { words.write_comment };
         html! {
             (DOCTYPE)
-            html lang=(phrases.tag()) {
+            html lang=(language.tag()) dir=(language.direction()) {
                 head {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
@@ -59,9 +61,11 @@ impl FormPage<'_> {
                     main {
                         h1 { (title) }
                         @match self.notice {
-                            Some(FormNotice::Held) => p role="status" { (phrases.held()) },
-                            Some(FormNotice::Refused { code, detail }) => {
-                                p.error role="alert" { (phrases.refusal(code).unwrap_or(detail)) }
+                            Some(FormNotice::Held) => p role="status" { (words.held) },
+                            Some(FormNotice::Refused { code, errors, max_chars }) => {
+                                div.error role="alert" {
+                                    @for sentence in words.refusal(code, errors, max_chars) { p { (sentence) } }
+                                }
                             },
                             None => {},
                         }
@@ -72,7 +76,7 @@ impl FormPage<'_> {
                                         p { strong { bdi { (author.name) } } }
                                         div dir="auto" { (PreEscaped(&answered.html)) }
                                     },
-                                    None => p { (phrases.deleted()) },
+                                    None => p { (words.deleted) },
                                 }
                             }
                         }
@@ -81,15 +85,15 @@ impl FormPage<'_> {
                                 @if let Some(to) = form.to { input type="hidden" name="to" value=(to); }
                                 input type="hidden" name="key" value=(form.key);
                                 input type="hidden" name="token" value=(form.token);
-                                label for="name" { (phrases.your_name()) }
+                                label for="name" { (words.your_name) }
                                 input id="name" name="name" value=(form.name) required autocomplete="nickname"
-                                    maxlength=(limits::MAX_NAME_CHARS);
-                                label for="content" { (phrases.your_comment()) }
-                                textarea id="content" name="content" required rows="8" { (form.content) }
-                                button { (phrases.post()) }
+                                    dir="auto" maxlength=(limits::MAX_NAME_CHARS);
+                                label for="content" { (words.your_comment) }
+                                textarea id="content" name="content" required dir="auto" rows="8" { (form.content) }
+                                button { (words.post) }
                             }
                         }
-                        p { a href=(links.list()) { (phrases.all_comments()) } }
+                        p { a href=(links.list()) { (words.common.all_comments) } }
                     }
                 }
             }

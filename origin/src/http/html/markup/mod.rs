@@ -21,8 +21,8 @@ use self::comment::CommentMarkup;
 pub(super) use self::form::{FormFields, FormNotice, FormPage};
 pub(super) use self::links::PageLinks;
 use crate::http::html::json_ld;
-use crate::http::html::language::Phrases;
 use crate::http::html::text::{title, web_address, window_title};
+use crate::http::html::words::PageWords;
 
 /// Style of the fragment.
 pub(super) const THREAD_STYLE: &str = concat!(include_str!("../thread.css"), include_str!("../building.css"));
@@ -44,7 +44,7 @@ pub(super) struct PageContent<'p> {
 /// The whole document.
 pub(super) fn document(shown: PageContent<'_>) -> String {
     let PageContent { subject, page, chain, is_first_page, language } = shown;
-    let (phrases, links) = (Phrases(language), PageLinks::in_document(subject, language));
+    let (words, links) = (PageWords::of(language), PageLinks::in_document(subject, language));
     let address = web_address(subject);
     let is_hidden = subject.state == SubjectState::Hidden;
     // A page that is not registered must not fill search engines with strangers' texts.
@@ -55,7 +55,7 @@ pub(super) fn document(shown: PageContent<'_>) -> String {
     let heading = html! { bdi { (title(subject)) } };
     html! {
         (PreEscaped("<!doctype html>\n"))
-        html lang=(phrases.tag()) {
+        html lang=(language.tag()) dir=(language.direction()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -73,20 +73,15 @@ pub(super) fn document(shown: PageContent<'_>) -> String {
                             None => (heading),
                         }
                     }
-                    p.languages {
-                        a href=(links.in_language(ReaderLanguage::English, linked)) hreflang="en" lang="en" { "English" }
-                        " · "
-                        a href=(links.in_language(ReaderLanguage::Chinese, linked)) hreflang="zh-CN" lang="zh-CN" { "中文" }
-                        @if linked.is_some() {
-                            " · "
-                            a href=(links.list()) { (phrases.all_comments()) }
-                        }
+                    (languages(language, &links, linked))
+                    @if linked.is_some() {
+                        p { a href=(links.list()) { (words.common.all_comments) } }
                     }
                     (thread(shown, &links, false))
                     @if let Some(cursor) = next_page {
                         p {
                             a rel="next" href=(links.next(cursor, linked)) {
-                                @if linked.is_some() { (phrases.more_replies()) } @else { (phrases.more_comments()) }
+                                @if linked.is_some() { (words.more_replies) } @else { (words.more_comments) }
                             }
                         }
                     }
@@ -97,6 +92,28 @@ pub(super) fn document(shown: PageContent<'_>) -> String {
     .into_string()
 }
 
+/// The links to the page in its other languages, each in its own.
+fn languages(language: ReaderLanguage, links: &PageLinks, linked: Option<&Comment>) -> Markup {
+    let words = PageWords::of(language);
+    let others = ReaderLanguage::ALL.into_iter().filter(|other| *other != language);
+    html! {
+        nav.languages aria-label=(words.languages) {
+            details {
+                summary { (words.name) }
+                ul {
+                    @for other in others {
+                        li {
+                            a href=(links.in_language(other, linked)) hreflang=(other.tag()) lang=(other.tag()) {
+                                (PageWords::of(other).name)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The comments alone, for a page of the host's.
 pub(super) fn fragment(shown: PageContent<'_>) -> String {
     thread(shown, &PageLinks::in_fragment(shown.subject, shown.language), true).into_string()
@@ -104,17 +121,18 @@ pub(super) fn fragment(shown: PageContent<'_>) -> String {
 
 fn thread(shown: PageContent<'_>, links: &PageLinks, is_fragment: bool) -> Markup {
     let PageContent { subject, language, .. } = shown;
-    let phrases = Phrases(language);
+    let words = PageWords::of(language);
     let note = match subject.state {
         SubjectState::Open => None,
-        SubjectState::Closed => Some(phrases.closed()),
-        SubjectState::Hidden => Some(phrases.hidden()),
+        SubjectState::Closed => Some(words.closed),
+        SubjectState::Hidden => Some(words.hidden),
     };
     html! {
-        section.gailou.embedded[is_fragment] data-subject={ (subject.r#type) "/" (subject.key) } lang=(phrases.tag()) {
+        section.gailou.embedded[is_fragment] data-subject={ (subject.r#type) "/" (subject.key) }
+            lang=(language.tag()) dir=(language.direction()) {
             style { (PreEscaped(THREAD_STYLE)) }
             div.top {
-                h2 { (phrases.heading(subject.comments)) }
+                h2 { (words.heading(subject.comments)) }
                 @if is_fragment { div class="controls sorts" {} }
             }
             @match note {
@@ -122,7 +140,7 @@ fn thread(shown: PageContent<'_>, links: &PageLinks, is_fragment: bool) -> Marku
                 None => {
                     @if is_fragment { div class="controls form" {} }
                     @if let Some(address) = links.write(shown.chain.last().map(|comment| comment.id)) {
-                        p { a.write href=(address) { @if shown.chain.is_empty() { (phrases.write_comment()) } @else { (phrases.write_reply()) } } }
+                        p { a.write href=(address) { @if shown.chain.is_empty() { (words.write_comment) } @else { (words.write_reply) } } }
                     }
                 },
             }
@@ -134,7 +152,8 @@ fn thread(shown: PageContent<'_>, links: &PageLinks, is_fragment: bool) -> Marku
 
 fn list(shown: PageContent<'_>, links: &PageLinks) -> Markup {
     let PageContent { subject, page, chain, language, .. } = shown;
-    let markup = CommentMarkup::new(subject, page, chain, links, Phrases(language));
+    let words = PageWords::of(language);
+    let markup = CommentMarkup::new(subject, page, chain, links, words);
     if let Some(comment) = chain.last() {
         return html! {
             ol.list { (markup.linked(comment, &page.data)) }
@@ -143,7 +162,7 @@ fn list(shown: PageContent<'_>, links: &PageLinks) -> Markup {
     let roots = listed_roots(subject, page);
     html! {
         @if roots.is_empty() && !page.page.has_more {
-            p.empty { (Phrases(language).empty()) }
+            p.empty { (words.empty) }
         }
         ol.list {
             @for root in &roots { (markup.root(root)) }

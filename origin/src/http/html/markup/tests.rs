@@ -1,7 +1,7 @@
 //! The markup by case: elements, escapes, tombstones, where replies are drawn.
 
 use gailou_shared::path::Mode;
-use gailou_shared::wire::{PageInfo, QuotedFloor};
+use gailou_shared::wire::{Code, FieldError, PageInfo, QuotedFloor};
 use serde_json::{Value, json};
 
 use super::comment::ShownReplies;
@@ -200,7 +200,10 @@ fn answer_in_a_building_stands_on_its_frames() {
     assert!(frames.find("ground") < frames.find("second"), "{html}");
     assert!(frames.contains("<bdi>Bo</bdi>") && frames.contains(">Guest<"), "{html}");
     assert!(frames.contains("<div class=\"body gone\">This comment was deleted.</div>"), "{html}");
-    assert!(html.contains("<span class=\"floor\">floor 4</span>") && !html.contains("replying to"), "{html}");
+    for (number, count) in [("floor\">#1 · floor 1", 1), ("number\">floor 1", 1), ("floor\">floor 4", 1)] {
+        assert_eq!(html.matches(&format!("<span class=\"{number}</span>")).count(), count, "{number} in {html}");
+    }
+    assert!(!html.contains("replying to"), "{html}");
     assert!(
         html.contains("<a class=\"more-replies\" href=\"/t/article/a%2Fb?lang=en&amp;comment=10\">2 more replies</a>")
     );
@@ -245,13 +248,135 @@ fn page_of_a_comment_has_every_floor_and_its_replies() {
     assert!(html.contains(">All comments</a>"), "{html}");
 }
 
+/// The page without the links to its other languages, which have their own words.
+fn without_languages(html: &str) -> String {
+    let (before, rest) = html.split_once("<nav class=\"languages\"").unwrap();
+    let (_, after) = rest.split_once("</nav>").unwrap();
+    format!("{before}{after}")
+}
+
+/// What readers read or hear: texts, and the attributes that are texts.
+fn read_texts(html: &str) -> Vec<&str> {
+    let spoken = ["aria-label=\"", "title=\""].into_iter().flat_map(|name| html.split(name).skip(1));
+    let spoken = spoken.filter_map(|rest| rest.split('"').next());
+    let written = html.split('<').filter(|part| !part.starts_with("style") && !part.starts_with("script"));
+    let written = written.filter_map(|part| Some(part.split_once('>')?.1.trim()));
+    spoken.chain(written).filter(|text| text.contains(char::is_alphabetic)).collect()
+}
+
+/// A page, and the page of a comment, with everything that has words.
+fn pages_with_words(language: ReaderLanguage) -> [String; 3] {
+    let (subject, mut quoting) = building();
+    let author = json!({"id": "7", "name": "Ann", "avatar": null, "level": 3, "role": "moderator"});
+    let more = json!({"author": author, "flags": ["pinned", "featured", "edited"], "edited_at": 1, "likes": 5});
+    quoting.data.push(comment(20, &more));
+    quoting.data.push(comment(21, &json!({"author": null, "html": ""})));
+    quoting.page.next = Some("c".into());
+    let list = document(PageContent { language, ..shown(&subject, &quoting) });
+    let chain =
+        [comment(10, &json!({"html": "<p>ground</p>"})), serde_json::from_value(reply(13, &[10, 13], 2)).unwrap()];
+    let of_comment = document(PageContent { chain: &chain, language, ..shown(&subject, &quoting) });
+    let closed = Subject { state: SubjectState::Closed, comments: 0, ..subject };
+    let empty = document(PageContent { language, ..shown(&closed, &page(vec![], None)) });
+    [list, of_comment, empty]
+}
+
+/// The forms: empty, of an answer, refused, and held.
+fn forms_with_words(language: ReaderLanguage) -> [String; 3] {
+    let fields = FormFields { name: "Zoe".into(), ..FormFields::default() };
+    let errors = ["name", "content"].map(|field| FieldError::new(field, "is missing"));
+    let refused = FormNotice::Refused { code: Code::InvalidRequest, errors: &errors, max_chars: 500 };
+    let answered = comment(5, &json!({"author": null, "html": ""}));
+    let document = |form, answered, notice| FormPage { form, answered, notice }.document("article", "k", language);
+    [
+        document(Some(&fields), Some(&answered), None),
+        document(Some(&fields), None, Some(refused)),
+        document(None, None, Some(FormNotice::Held)),
+    ]
+}
+
 #[test]
 fn page_speaks_one_language() {
-    let (subject, page) = building();
-    let html = document(PageContent { language: ReaderLanguage::Chinese, ..shown(&subject, &page) });
-    assert!(html.contains("<html lang=\"zh-CN\">") && html.contains("4 层"));
-    let english = document(shown(&subject, &page));
-    let is_chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
-    // The link to the other language is in that one.
-    assert_eq!(english.chars().filter(|c| is_chinese(*c)).collect::<String>(), "中文");
+    // Names, texts of comments, and what some languages say as English does.
+    let same = ["a/b", "Ann", "Bo", "Bob", "Zoe", "A", "ground", "second", "x", "Lv 3", "Moderator"];
+    let texts = |html: &str| read_texts(html).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let all = |language| {
+        pages_with_words(language)
+            .map(|html| without_languages(&html))
+            .into_iter()
+            .chain(forms_with_words(language))
+            .collect::<Vec<_>>()
+    };
+    let english: Vec<_> = all(ReaderLanguage::English).iter().flat_map(|html| texts(html)).collect();
+    for expected in [
+        "Pinned",
+        "Featured",
+        "edited",
+        "5 likes",
+        "2 more replies",
+        "conversation, 4 floors",
+        "floor 4",
+        "Guest",
+        "Deleted",
+        "More comments",
+        "More replies",
+        "All comments",
+        "Write a reply",
+        "Your name",
+        "Post",
+        "Your comment is awaiting review.",
+        "Comments are closed here.",
+        "No comments yet.",
+    ] {
+        assert!(english.iter().any(|text| text == expected), "{expected} is not in {english:?}");
+    }
+    for language in ReaderLanguage::ALL {
+        let begin = format!("<html lang=\"{}\" dir=\"{}\">", language.tag(), language.direction());
+        for html in all(language) {
+            assert!(html.contains(&begin), "{begin} is not in {html}");
+            let left = texts(&html).into_iter().find(|text| english.contains(text) && !same.contains(&&**text));
+            assert_eq!(left.filter(|_| language != ReaderLanguage::English), None, "{language:?}: {html}");
+        }
+        // A host's page may have another language and direction.
+        let (subject, page) = building();
+        let html = fragment(PageContent { language, ..shown(&subject, &page) });
+        let own = format!("lang=\"{}\" dir=\"{}\"><style>", language.tag(), language.direction());
+        assert!(html.contains(&own), "{own} is not in {html}");
+    }
+}
+
+#[test]
+fn page_leads_to_its_other_languages_in_their_own_words() {
+    for language in ReaderLanguage::ALL {
+        let [list, of_comment, _] = pages_with_words(language);
+        for (html, comment) in [(list, ""), (of_comment, "&amp;comment=13")] {
+            let (_, rest) = html.split_once("<nav class=\"languages\"").unwrap();
+            let (links, _) = rest.split_once("</nav>").unwrap();
+            for other in ReaderLanguage::ALL {
+                let (name, tag) = (other.name(), other.tag());
+                let link =
+                    format!("<a href=\"/t/article/a%2Fb?lang={name}{comment}\" hreflang=\"{tag}\" lang=\"{tag}\">");
+                assert_eq!(links.contains(&link), other != language, "{language:?} {link}: {links}");
+                assert!(links.contains(&format!(">{}</", PageWords::of(other).name)), "{language:?} {other:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn style_has_no_left_and_no_right() {
+    for style in [THREAD_STYLE, DOCUMENT_STYLE] {
+        for declaration in style.split(['{', ';', '}']).map(str::trim) {
+            let (property, value) = declaration.split_once(':').unwrap_or((declaration, ""));
+            let is_physical = property.contains("left")
+                || property.contains("right")
+                || value.contains(" left")
+                || value.contains(" right");
+            // Of four values the second and the last are sides.
+            let sides: Vec<_> = value.split_whitespace().collect();
+            let is_uneven = ["margin", "padding", "inset", "border-width", "border-radius"].contains(&property)
+                && matches!(sides[..], [_, right, _, left] if right != left);
+            assert!(!is_physical && !is_uneven, "{declaration}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! The job that notifies members, over SQLite, with what fails in front of it.
 
+mod watchers;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +19,7 @@ use crate::domain::member_contact::{ContactPatch, MemberContact};
 use crate::domain::notification::StoredNotification;
 use crate::domain::operation::{LoggedOperation, Operation, WebhookChange};
 use crate::domain::row::{CommentRow, NewCommentRow, SubjectRow};
+use crate::domain::watch::{ReadyWatcher, StoredWatch, WatchInsertion, WatchNotification};
 use crate::domain::webhook::{WebhookRow, WebhookSecret};
 use crate::ports::store::{BatchWriter as _, EventBacklog, MailQueue as _, StoreError};
 use crate::testing::fixtures::{TEST_START_MS, comment, member, new_row, subject_in};
@@ -28,6 +31,7 @@ use crate::testing::manual_clock::ManualClock;
 struct FaultyTables {
     store: SqliteStore,
     is_away: AtomicBool,
+    watchers_are_away: AtomicBool,
     loses_removal: AtomicBool,
 }
 
@@ -108,6 +112,66 @@ impl Notifications for FaultyTables {
 }
 
 #[async_trait]
+impl Watches for FaultyTables {
+    async fn add_watches(&self, member: MemberId, watches: &[StoredWatch]) -> Result<WatchInsertion> {
+        self.store.add_watches(member, watches).await
+    }
+
+    async fn delete_watch(&self, member: MemberId, subject: &SubjectKey) -> Result<()> {
+        self.store.delete_watch(member, subject).await
+    }
+
+    async fn is_watching(&self, member: MemberId, subject: &SubjectKey) -> Result<bool> {
+        self.store.is_watching(member, subject).await
+    }
+
+    async fn list_watches(&self, member: MemberId, below: Option<EventId>, count: usize) -> Result<Vec<StoredWatch>> {
+        self.store.list_watches(member, below, count).await
+    }
+
+    async fn end_waiting(&self, member: MemberId, notified: &[EventId]) -> Result<()> {
+        self.store.end_waiting(member, notified).await
+    }
+
+    async fn delete_watches_of(&self, member: MemberId) -> Result<()> {
+        self.store.delete_watches_of(member).await
+    }
+
+    async fn list_ready_watchers(
+        &self,
+        database: usize,
+        subjects: &[SubjectKey],
+        after: Option<&ReadyWatcher>,
+        count: usize,
+    ) -> Result<Vec<ReadyWatcher>> {
+        if database == 1 && self.watchers_are_away.load(Ordering::Relaxed) {
+            return Err(away());
+        }
+        // Both databases are one file.
+        let mut found = Vec::new();
+        let mut after = after.cloned();
+        loop {
+            let Some(next) = self.store.list_ready_watchers(0, subjects, after.as_ref(), 1).await?.pop() else { break };
+            if self.database_of_member(next.member) == database {
+                found.push(next.clone());
+            }
+            after = Some(next);
+            if found.len() == count {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    async fn notify_watchers(&self, database: usize, new: &[WatchNotification]) -> Result<Vec<MemberId>> {
+        match database {
+            1 if self.watchers_are_away.load(Ordering::Relaxed) => Err(away()),
+            _ => self.store.notify_watchers(0, new).await,
+        }
+    }
+}
+
+#[async_trait]
 impl MemberContacts for FaultyTables {
     async fn read_contacts(&self, members: &[MemberId]) -> Result<HashMap<MemberId, MemberContact>> {
         self.store.read_contacts(members).await
@@ -129,10 +193,16 @@ struct Notifying {
 impl Notifying {
     fn open(folder: &Path) -> Self {
         let store = SqliteStore::open(&folder.join("gailou.db"), Default::default()).unwrap();
-        let tables = Arc::new(FaultyTables { store, is_away: false.into(), loses_removal: false.into() });
+        let tables = Arc::new(FaultyTables {
+            store,
+            is_away: false.into(),
+            watchers_are_away: false.into(),
+            loses_removal: false.into(),
+        });
         let webhooks = Arc::new(SqliteStore::open(&folder.join("webhooks.db"), Default::default()).unwrap());
         let notifier = EventNotifier {
             tables: tables.clone(),
+            databases: 2,
             webhooks: webhooks.clone(),
             erased_members: Arc::default(),
             sends_mail: true,

@@ -1,0 +1,58 @@
+//! The words in Chinese, as it is written in the mainland.
+
+use gailou_shared::page_language::ReaderLanguage;
+use gailou_shared::refusal_page::RefusalPageWords;
+
+use crate::http::html::words::{PageWords, RefusalWords};
+
+pub(super) const SIMPLIFIED_CHINESE_PAGE_WORDS: PageWords = PageWords {
+    name: "简体中文",
+    languages: "语言",
+    no_comments: "评论",
+    comments: |n| format!("{n} 条评论"),
+    closed: "评论已关闭。",
+    hidden: "本页评论已隐藏。",
+    empty: "还没有评论。",
+    more_comments: "更多评论",
+    more_replies: "更多回复",
+    replies_left: |n| format!("{n} 条回复未显示"),
+    replying_to: "回复",
+    likes: |n| format!("{n} 赞"),
+    deleted: "该评论已删除",
+    deleted_author: "已删除",
+    guest: "访客",
+    guest_title: "没有本站账号",
+    moderator: "版主",
+    admin: "管理员",
+    level: |n| format!("Lv {n}"),
+    pinned: "置顶",
+    featured: "神评论",
+    edited: "已编辑",
+    floor: |n| format!("{n} 楼"),
+    storey: |n| format!("{n} 层"),
+    conversation: |n| format!("对话，共 {n} 层"),
+    gap: |n| format!("还有 {n} 层"),
+    write_comment: "发表评论",
+    write_reply: "写回复",
+    reply: "回复",
+    your_name: "昵称",
+    your_comment: "评论内容",
+    post: "发表",
+    held: "评论正在等待审核。",
+    common: RefusalPageWords::of(ReaderLanguage::SimplifiedChinese),
+    refusals: RefusalWords {
+        challenge: "本站要求访客证明自己不是机器人，这需要 JavaScript。文字已保留在此：请打开 JavaScript，在文章页面评论。",
+        no_guests: "此处不接受访客评论。",
+        parent_gone: "您要回复的评论已不存在。",
+        form_too_old: "表单已过期。文字已保留在此，请复制后重新打开表单。",
+        sent_before: "此表单之前提交过不同的文字。请复制您的文字，重新打开表单。",
+        busy: "评论服务器繁忙，结果未知，再次发送是安全的。",
+        muted: "您暂时不能在此评论。",
+        level_too_low: "您的等级还不能在此评论。",
+        blocked_words: |categories| format!("评论中含有此处不允许的词语（类别：{categories}）。"),
+        name_not_allowed: "此昵称不允许使用或已被占用，请换一个。",
+        wrong_name: |max| format!("请填写昵称，最多 {max} 个字，不能含有控制字符。"),
+        wrong_text: |max| format!("评论内容为空、超过 {max} 个字，或含有此处不允许的字符。"),
+        other: "评论未被接受。",
+    },
+};

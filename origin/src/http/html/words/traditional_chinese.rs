@@ -1,0 +1,58 @@
+//! The words in Chinese, as it is written in Taiwan.
+
+use gailou_shared::page_language::ReaderLanguage;
+use gailou_shared::refusal_page::RefusalPageWords;
+
+use crate::http::html::words::{PageWords, RefusalWords};
+
+pub(super) const TRADITIONAL_CHINESE_PAGE_WORDS: PageWords = PageWords {
+    name: "繁體中文",
+    languages: "語言",
+    no_comments: "留言",
+    comments: |n| format!("{n} 則留言"),
+    closed: "留言已關閉。",
+    hidden: "本頁留言已隱藏。",
+    empty: "還沒有留言。",
+    more_comments: "更多留言",
+    more_replies: "更多回覆",
+    replies_left: |n| format!("還有 {n} 則回覆"),
+    replying_to: "回覆",
+    likes: |n| format!("{n} 個讚"),
+    deleted: "這則留言已刪除",
+    deleted_author: "已刪除",
+    guest: "訪客",
+    guest_title: "沒有本站帳號",
+    moderator: "版主",
+    admin: "管理員",
+    level: |n| format!("Lv {n}"),
+    pinned: "置頂",
+    featured: "精選",
+    edited: "已編輯",
+    floor: |n| format!("{n}樓"),
+    storey: |n| format!("{n} 層"),
+    conversation: |n| format!("對話，共 {n} 層"),
+    gap: |n| format!("還有 {n} 層"),
+    write_comment: "發表留言",
+    write_reply: "撰寫回覆",
+    reply: "回覆",
+    your_name: "暱稱",
+    your_comment: "留言內容",
+    post: "發表",
+    held: "留言正在等待審核。",
+    common: RefusalPageWords::of(ReaderLanguage::TraditionalChinese),
+    refusals: RefusalWords {
+        challenge: "本站要求訪客證明自己不是機器人，這需要 JavaScript。文字已保留在此：請開啟 JavaScript，在文章頁面留言。",
+        no_guests: "此處不接受訪客留言。",
+        parent_gone: "您要回覆的留言已不存在。",
+        form_too_old: "表單已過期。文字已保留在此，請複製後重新開啟表單。",
+        sent_before: "此表單先前送出過不同的文字。請複製您的文字，重新開啟表單。",
+        busy: "留言伺服器忙碌中，結果未知，再次傳送是安全的。",
+        muted: "您暫時無法在此留言。",
+        level_too_low: "您的等級還不能在此留言。",
+        blocked_words: |categories| format!("留言中含有此處不允許的字詞（類別：{categories}）。"),
+        name_not_allowed: "此暱稱不允許使用或已有人使用，請換一個。",
+        wrong_name: |max| format!("請填寫暱稱，最多 {max} 個字，不能含有控制字元。"),
+        wrong_text: |max| format!("留言內容為空、超過 {max} 個字，或含有此處不允許的字元。"),
+        other: "留言未被接受。",
+    },
+};
