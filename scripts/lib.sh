@@ -169,6 +169,53 @@ step() {
   return $status
 }
 
+# More tests than these are not flaky: something is broken, and it is not run again.
+FLAKY_MAX=10
+
+# again COMMAND...: runs tests once more; the prefix keeps their summary out of the counts.
+again() {
+  printf 'again: %s\n' "$*"
+  "$@" 2>&1 | sed 's/^/again: /'
+  return "${PIPESTATUS[0]}"
+}
+
+# cargo_tests COMMAND...: runs tests of cargo. Those that failed run once more, one after the other: what passes then is
+# flaky, and scripts/test.sh names it.
+cargo_tests() {
+  local out names status
+  out=$(mktemp)
+  "$@" 2>&1 | tee "$out"
+  status=${PIPESTATUS[0]}
+  mapfile -t names < <(sed -nE 's/^test (.*) \.\.\. FAILED$/\1/p' "$out")
+  rm -f "$out"
+  if [ "$status" != 0 ] && [ ${#names[@]} -gt 0 ] && [ ${#names[@]} -le $FLAKY_MAX ]; then
+    again "$@" --exact --test-threads=1 "${names[@]}"
+    status=$?
+  fi
+  return "$status"
+}
+
+# node_tests [--OPTION...] FILE...: runs Node's tests, and the files of those that failed once more, as cargo_tests does. A
+# glob without a file is a failure.
+node_tests() {
+  local out options=() files status
+  while [[ $1 == --* ]]; do
+    options+=("$1")
+    shift
+  done
+  out=$(mktemp)
+  node --test --test-reporter=spec "${options[@]}" "$@" 2>&1 | tee "$out"
+  status=${PIPESTATUS[0]}
+  mapfile -t files < <(sed -nE 's/^test at (.+):[0-9]+:[0-9]+$/\1/p' "$out" | sort | uniq)
+  if [ "$(grep -c '^test at ' "$out")" -gt $FLAKY_MAX ]; then files=(); fi
+  rm -f "$out"
+  if [ "$status" != 0 ] && [ ${#files[@]} -gt 0 ]; then
+    again node --test --test-reporter=spec "${options[@]}" "${files[@]}"
+    status=$?
+  fi
+  return "$status"
+}
+
 # answers PORT: succeeds when a program listens on this port.
 answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 

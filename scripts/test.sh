@@ -5,7 +5,8 @@
 #   scripts/test.sh          everything (make test)
 #   scripts/test.sh check    format, lints and unit tests (make check)
 #
-# The last line counts tests; a stage that reports no tests counts as one.
+# The last line counts tests; a stage that reports no tests counts as one. A test that failed and then passed, alone, is
+# flaky: it is named, and does not fail the run.
 
 # shellcheck source=scripts/services.sh
 . "$(dirname "${BASH_SOURCE[0]}")/services.sh"
@@ -37,7 +38,7 @@ use_memory() {
   export TMPDIR=$memory_dir
 }
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 flaky=0 skipped=0
 table=()
 # The log of the stage that runs: what ends this script in the midst of one is not the only thing to be seen of it.
 running=
@@ -58,16 +59,20 @@ stage() {
   ok=$(($(sum '^test result: .* N passed;.*' "$log") + $(sum '^[^ ]+ pass N$' "$log")))
   bad=$(($(sum '^test result: .* N failed;.*' "$log") + $(sum '^[^ ]+ fail N$' "$log") + $(sum '^[^ ]+ cancelled N$' "$log")))
   skip=$(($(sum '^test result: .* N ignored;.*' "$log") + $(sum '^[^ ]+ skipped N$' "$log")))
-  if [ $((ok + bad)) -gt 0 ]; then count="$ok passed, $bad failed"; fi
+  if [ $status = ok ] && [ "$bad" -gt 0 ]; then
+    say "---- flaky: failed, and passed when run again"
+    failed_tests "$log"
+    say "----"
+    count=", $bad flaky"
+    flaky=$((flaky + bad)) ok=$((ok + bad)) bad=0
+  fi
+  if [ $((ok + bad)) -gt 0 ]; then count="$ok passed, $bad failed$count"; fi
   if [ "$skip" -gt 0 ]; then count="${count:-0 passed, 0 failed}, $skip skipped"; fi
   if [ $status = ok ] && [ "$ok" = 0 ]; then ok=1; fi
   if [ $status = FAILED ] && [ "$bad" = 0 ]; then bad=1; fi
   passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
   table+=("$(printf '  %-6s %12s  %-42s %s' "$status" "$(duration $((SECONDS - since)))" "$name" "$count")")
 }
-
-# node_tests GLOB...: runs Node's tests; a glob without a file is a failure.
-node_tests() { node --test --test-reporter=spec "$@"; }
 
 web_tests() { scripts/web-test.sh; }
 
@@ -106,7 +111,7 @@ with_services() {
 
 # The chaos test has a stage of its own. Many of the others wait more than they work.
 rust_tests() {
-  with_services cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast -- \
+  with_services cargo_tests cargo test --locked --workspace "${CLUSTER[@]}" --no-fail-fast -- \
     --skip acknowledged_writes_survive_every_fault --test-threads=3
 }
 
@@ -134,8 +139,8 @@ test_program() {
 # The tests of the contract run twice: embedded in rust_tests, and here in a cluster. So do those of the
 # databases: in rust_tests the first database of each test is on MariaDB, and here on MySQL.
 cluster_tests() {
-  GAILOU_TEST_STORE=cluster with_services test_program tests contract --test-threads=3 &&
-    GAILOU_TEST_MYSQL_URL="$mysql/,$mariadb/" with_services test_program origin gailou adapters::mysql
+  GAILOU_TEST_STORE=cluster with_services cargo_tests test_program tests contract --test-threads=3 &&
+    GAILOU_TEST_MYSQL_URL="$mysql/,$mariadb/" with_services cargo_tests test_program origin gailou adapters::mysql
 }
 
 # This test starts its own servers, because it kills them. It waits more than it works, so other stages run meanwhile.
@@ -217,5 +222,5 @@ export E2E_CHROMIUM
 
 print_table
 say "$(duration $((SECONDS - began))) in all; logs are in .tools/log"
-if [ $skipped -gt 0 ]; then say "$passed passed, $failed failed, $skipped skipped"; else say "$passed passed, $failed failed"; fi
+say "$passed passed, $failed failed, $flaky flaky, $skipped skipped"
 [ $failed = 0 ]

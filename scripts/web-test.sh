@@ -45,10 +45,13 @@ category=abuse
 
 quietly() { "$@" >"$LOGS/seed.log" 2>&1 || { log_tail "$LOGS/seed.log"; die "failed: $*"; }; }
 
-# page FILE ARGUMENT...: runs one file of browser tests; the arguments go to Node.
+# page [--OPTION...] FILE: runs one file of browser tests; the options go to Node.
 page() {
-  env E2E_BASE="$edge_url" E2E_ORIGIN="$origin_url" E2E_BLOCKED_WORD=$word E2E_BLOCKED_CATEGORY=$category E2E_TOKEN_SECRET=$secret \
-    E2E_GAILOU="$gailou" node --test --test-reporter=spec "${@:2}" "$1"
+  (
+    export E2E_BASE=$edge_url E2E_ORIGIN=$origin_url E2E_BLOCKED_WORD=$word E2E_BLOCKED_CATEGORY=$category
+    export E2E_TOKEN_SECRET=$secret E2E_GAILOU=$gailou
+    node_tests "$@"
+  )
 }
 
 # use_cluster: makes an empty database on each of the two servers, and a cluster of them for the program.
@@ -82,7 +85,7 @@ start_edge 0 "$work/edge" "$origin_url" --var "TOKEN_SECRET:$secret" || exit 1
 status=0
 if [ "$mode" = cluster ]; then
   # How the pages look does not depend on where comments are stored: that is tested embedded.
-  page tests/web/console.mjs --test-skip-pattern=accessible || status=1
+  page --test-skip-pattern=accessible tests/web/console.mjs || status=1
   page tests/edge/erasure.test.mjs || status=1
 elif [ "$mode" = screenshots ]; then
   page tests/web/screenshots.test.mjs || status=1
@@ -91,7 +94,8 @@ elif [ "$mode" = site ]; then
 else
   page tests/web/thread.mjs || status=1
   stop "$origin"
-  E2E_OFFLINE=1 page tests/web/offline.test.mjs || status=1
+  export E2E_OFFLINE=1
+  page tests/web/offline.test.mjs || status=1
 fi
 if [ $status != 0 ]; then log_tail "$LOGS/origin.log" "$LOGS/edge.out" "$LOGS/edge.log"; fi
 exit $status

@@ -60,10 +60,11 @@ async fn settings_that_lose_acknowledged_writes_are_named() {
     check(&found, "BROKEN", "mysql/1", "super_read_only is ON");
     check(&found, "BROKEN", "redis", "maxmemory-policy is allkeys-lru");
     bed.sql(1, "SET GLOBAL read_only = OFF");
-    // One address of a Redis Cluster.
-    let port = free_port();
+    // One address of a Redis Cluster. Its nodes talk to each other at a port that is 10,000 higher if none is named.
+    let (port, cluster_port) = (free_port(), free_port());
     let mut node = Command::new("redis-server");
     node.args(["--cluster-enabled", "yes", "--bind", "127.0.0.1", "--save", "", "--port", &port.to_string()]);
+    node.args(["--cluster-port", &cluster_port.to_string()]);
     let directory = tempfile::tempdir().expect("a directory");
     node.arg("--dir").arg(directory.path());
     let _node = ChildProcess::spawn(&node, Stdio::null(), Stdio::null());

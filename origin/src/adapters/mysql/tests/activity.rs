@@ -7,8 +7,8 @@ use gailou_shared::id::SubjectKey;
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::tests::write::{NOW, comment, like, logged, publish};
-use crate::adapters::mysql::tests::{TestDatabases, key};
-use crate::cluster::reshard::{delete_old_copies, relocate};
+use crate::adapters::mysql::tests::{TestDatabases, key, move_slot};
+use crate::cluster::reshard::delete_old_copies;
 use crate::domain::activity::ActivityStep;
 use crate::ports::store::{ActivityReader as _, BatchWriter as _, Sharding as _};
 
@@ -42,7 +42,7 @@ async fn repeated_batch_and_moved_slot_count_once() {
     assert_eq!(counted(&store).await, [Some((12, 12)); 2]);
 
     let moved = keys[0].slot();
-    relocate(&*store, moved, 1 - store.database_of(moved)).await.unwrap();
+    move_slot(&store, moved, 1 - store.database_of(moved)).await;
     for again in 0..2 {
         for key in &keys {
             store.persist(&batch_of(key)).await.unwrap();

@@ -6,8 +6,8 @@ use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::rows::StoredEnum as _;
 use crate::adapters::mysql::slot_state::SlotState;
 use crate::adapters::mysql::tests::write::{comment, count_rows, publish};
-use crate::adapters::mysql::tests::{TestDatabases, key};
-use crate::cluster::reshard::{IncompleteCopy, decide_owner, relocate};
+use crate::adapters::mysql::tests::{TestDatabases, key, move_slot};
+use crate::cluster::reshard::{IncompleteCopy, decide_owner};
 use crate::domain::checkpoint::{Checkpoint, CheckpointAdvance, LogSample, LogSamples};
 use crate::domain::operation::LoggedOperation;
 use crate::domain::positions::OperationStream::Comments;
@@ -121,7 +121,7 @@ async fn slot_that_comes_lowers_the_checkpoint_of_its_partition() {
         }
     }
     assert_eq!(store.database_of(slot), 0);
-    relocate(&store, slot, 1).await.unwrap();
+    move_slot(&store, slot, 1).await;
     for partition in 0..4 {
         let (next, moves) = if partition == 1 { (40, 1) } else { (90, 0) };
         let is = read(&store, 1, partition).await;

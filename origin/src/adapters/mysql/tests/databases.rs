@@ -10,8 +10,7 @@ use tokio::time::{Instant, sleep};
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::migrate::{MIGRATION_TABLE, count_migrations, statements_up_to};
 use crate::adapters::mysql::statement::sql;
-use crate::adapters::mysql::tests::{TABLES, TestDatabases, find_misplaced, repeat_while_unavailable};
-use crate::cluster::reshard::relocate;
+use crate::adapters::mysql::tests::{TABLES, TestDatabases, find_misplaced, move_slot, repeat_while_unavailable};
 use crate::domain::broker_state::BrokerState;
 use crate::domain::row::WeightsByType;
 use crate::ports::store::{BrokerStates as _, HealthCheck as _, Result, Sharding as _, StoreError};
@@ -192,7 +191,7 @@ async fn empty_database_that_was_not_is_refused_until_it_is_adopted() {
         let store = databases.open().await;
         let slots: Vec<Slot> = (0..SLOT_COUNT).filter_map(Slot::new).collect();
         let moved = slots.iter().copied().find(|slot| store.database_of(*slot) == lost).unwrap();
-        relocate(&store, moved, 1 - lost).await.unwrap();
+        move_slot(&store, moved, 1 - lost).await;
         let mut session = store.long_session("test", 1 - lost).await.unwrap();
         let mut gone = store.long_session("test", lost).await.unwrap();
         let name = &databases.names[lost];

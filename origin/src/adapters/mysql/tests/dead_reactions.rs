@@ -1,8 +1,7 @@
 //! Reactions among the dead letters, in tables.
 
 use crate::adapters::mysql::tests::write::{assert_reconciled, comment, like, logged, publish};
-use crate::adapters::mysql::tests::{TestDatabases, key, member};
-use crate::cluster::reshard::relocate;
+use crate::adapters::mysql::tests::{TestDatabases, key, member, move_slot};
 use crate::domain::operation::{LoggedOperation, OperationOutcome};
 use crate::domain::reaction_state::DeadReaction;
 use crate::ports::store::{BatchWriter as _, Checkpoints as _, DeadReactions as _, Sharding as _};
@@ -26,7 +25,7 @@ async fn dead_letter_is_outdated_when_its_pair_changes_and_moves_with_its_slot()
     let outcomes = store.persist(&[logged(2, like(id, 1))]).await.unwrap().outcomes;
     assert!(matches!(outcomes[..], [OperationOutcome::Reacted { likes: 1, .. }]), "{outcomes:?}");
     assert!(store.is_outdated(dead(0, members[0])).await.unwrap());
-    relocate(&store, slot, 1 - database).await.unwrap();
+    move_slot(&store, slot, 1 - database).await;
     assert!(!store.is_outdated(dead(1, members[1])).await.unwrap(), "the slot has moved with it");
     let again =
         |position, member, died_at| LoggedOperation { died_at: Some(died_at), ..logged(position, like(id, member)) };

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::named_lock::NamedLock;
 use crate::adapters::mysql::slot_state::{SlotState, SlotStatus};
-use crate::adapters::mysql::tests::{TestDatabases, find_misplaced, key, member, put_comment};
+use crate::adapters::mysql::tests::{TestDatabases, find_misplaced, key, member, move_slot, put_comment};
 use crate::cluster::reshard::{
     IncompleteCopy, MOVE_STEPS, MoveTarget, SlotMover, decide_owner, delete_old_copies, relocate,
     settle_interrupted_moves,
@@ -79,7 +79,7 @@ async fn interrupted_move_is_finished_or_undone() {
     let settled = settle_interrupted_moves(&store).await.unwrap();
     assert_eq!((settled.moved.len(), settled.repairs.len(), settled.problems.len()), (0, 1, 0), "{settled:?}");
     assert_owner(&store, slot, from, &ids[..2], "undone").await;
-    relocate(&store, slot, to).await.unwrap();
+    move_slot(&store, slot, to).await;
     assert_owner(&store, slot, to, &ids[..2], "moved").await;
     assert_eq!(store.compare_copies(slot, from, to).await.unwrap(), Vec::<String>::new());
     // Interrupted after the slot was sealed, with a complete copy.
@@ -101,7 +101,7 @@ async fn interrupted_move_is_finished_or_undone() {
     assert_eq!((settled.moved.len(), settled.given_back), (0, BTreeSet::from([from])));
     assert_owner(&store, slot, from, &ids[..3], "back").await;
     // With a copy that has as many comments, but lost an edit.
-    relocate(&store, slot, to).await.unwrap();
+    move_slot(&store, slot, to).await;
     let number = statuses(&store, slot).await[to].move_number + 1;
     let edit =
         format!("UPDATE content_{} SET content = 'lost' WHERE id = {}", store.table_number(slot), ids[0].signed());
@@ -111,14 +111,14 @@ async fn interrupted_move_is_finished_or_undone() {
     store.refresh_slot_map().await.unwrap();
     assert_eq!(settle_interrupted_moves(&store).await.unwrap().moved, []);
     assert_owner(&store, slot, to, &ids[..3], "not finished with another copy").await;
-    relocate(&store, slot, from).await.unwrap();
+    move_slot(&store, slot, from).await;
     // Interrupted before the source was released; and moved back at once.
-    relocate(&store, slot, to).await.unwrap();
+    move_slot(&store, slot, to).await;
     let number = statuses(&store, slot).await[to].move_number;
     set_status(&store, from, slot, SlotState::Sealed, number).await;
     store.refresh_slot_map().await.unwrap();
     assert_eq!(store.database_of(slot), to, "what the new owner says counts at once");
-    relocate(&store, slot, from).await.unwrap();
+    move_slot(&store, slot, from).await;
     put_comment(&store, &key, ids[3], member(7)).await.unwrap();
     delete_old_copies(&store, &[slot]).await.unwrap();
     assert_owner(&store, slot, from, &ids, "released").await;
@@ -164,14 +164,14 @@ async fn stalled_mover_changes_nothing() {
             for step in &MOVE_STEPS[..stalled_before] {
                 mover.take_step(&mut lock, *step).await.unwrap();
             }
-            relocate(&store, slot, to).await.unwrap();
+            move_slot(&store, slot, to).await;
             put_comment(&store, &key, ids[1], member(8)).await.unwrap();
             let owner = match meanwhile {
                 Meanwhile::Moved => to,
                 Meanwhile::MovedOn => third,
                 Meanwhile::MovedBack => from,
             };
-            relocate(&store, slot, owner).await.unwrap();
+            move_slot(&store, slot, owner).await;
             put_comment(&store, &key, ids[2], member(8)).await.unwrap();
             let before = statuses(&store, slot).await;
             // From any step on: one that is refused ends a move.
@@ -221,7 +221,7 @@ async fn stale_map_is_corrected_and_never_believed() {
     let to = 1 - from;
     let ids = [id(slot, 0), id(slot, 1)];
     put_comment(&store, &key, ids[0], member(7)).await.unwrap();
-    relocate(&store, slot, to).await.unwrap();
+    move_slot(&store, slot, to).await;
     delete_old_copies(&store, &[slot]).await.unwrap();
     let spoil = async || {
         let text = format!("UPDATE slot_map SET shard = {from}, move = 0 WHERE slot = {}", slot.get());
@@ -233,13 +233,13 @@ async fn stale_map_is_corrected_and_never_believed() {
     };
     spoil().await;
     put_comment(&store, &key, ids[1], member(7)).await.unwrap();
-    relocate(&store, slot, to).await.unwrap();
+    move_slot(&store, slot, to).await;
     assert_owner(&store, slot, to, &ids, "by a move to where it is").await;
     spoil().await;
     settle_interrupted_moves(&store).await.unwrap();
     assert_owner(&store, slot, to, &ids, "by a job").await;
     spoil().await;
-    relocate(&store, slot, from).await.unwrap();
+    move_slot(&store, slot, from).await;
     assert_owner(&store, slot, from, &ids, "by a move").await;
     delete_old_copies(&store, &[slot]).await.unwrap();
     assert_eq!(find_misplaced(&store).await, Vec::<String>::new());
@@ -256,7 +256,7 @@ async fn slot_that_two_databases_claim_is_named_and_left_alone() {
     let to = 1 - from;
     let ids = [id(slot, 0), id(slot, 1)];
     put_comment(&store, &key, ids[0], member(7)).await.unwrap();
-    relocate(&store, slot, to).await.unwrap();
+    move_slot(&store, slot, to).await;
     put_comment(&store, &key, ids[1], member(7)).await.unwrap();
     // The source goes back to before the move.
     set_status(&store, from, slot, SlotState::Owned, 0).await;
@@ -285,7 +285,7 @@ async fn slot_that_two_databases_claim_is_named_and_left_alone() {
         "there is nothing to decide"
     );
     // Rows that the owner does not have are not deleted.
-    relocate(&store, slot, from).await.unwrap();
+    move_slot(&store, slot, from).await;
     set_status(&store, from, slot, SlotState::Elsewhere, 0).await;
     set_status(&store, to, slot, SlotState::Owned, 0).await;
     let n = store.table_number(slot);
@@ -335,7 +335,7 @@ async fn database_that_is_away_holds_up_no_slot_of_the_others() {
     put_comment(&store, &key, id(slot, 0), member(7)).await.unwrap();
     let elsewhere = (0..).filter_map(Slot::new).find(|slot| store.database_of(*slot) == 0).unwrap();
     // The first database goes away, with the stored map, while a slot has just moved from the second to the third.
-    relocate(&store, slot, 2).await.unwrap();
+    move_slot(&store, slot, 2).await;
     let other = databases.open().await;
     set_status(&store, 2, slot, SlotState::Elsewhere, 1).await;
     set_status(&store, 1, slot, SlotState::Owned, 2).await;

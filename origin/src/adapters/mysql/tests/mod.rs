@@ -25,6 +25,7 @@ use crate::adapters::mysql::dirty_rows::{DirtyRow, record_dirty_rows};
 use crate::adapters::mysql::pool::{MysqlPool, parse_address};
 use crate::adapters::mysql::row_numbers::subject_number;
 use crate::adapters::mysql::slot_state::{SlotState, SlotStatus};
+use crate::cluster::reshard::relocate;
 use crate::domain::row::WeightsByType;
 use crate::ports::store::{Outboxes as _, Result, Sharding as _, StoreError};
 
@@ -82,6 +83,17 @@ async fn repeat_while_unavailable<T>(mut work: impl AsyncFnMut() -> Result<T>) -
     let began = Instant::now();
     loop {
         match work().await {
+            Err(StoreError::Unavailable(_)) if began.elapsed() < SET_UP_TIMEOUT => {}
+            done => return done.unwrap(),
+        }
+    }
+}
+
+/// Moves a slot to this database, also where a loaded machine needs longer for a statement than it may take.
+async fn move_slot(store: &MysqlStore, slot: Slot, to: usize) {
+    let began = Instant::now();
+    loop {
+        match relocate(store, slot, to).await {
             Err(StoreError::Unavailable(_)) if began.elapsed() < SET_UP_TIMEOUT => {}
             done => return done.unwrap(),
         }

@@ -20,8 +20,8 @@ use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::slot_state::SlotStatus;
 use crate::adapters::mysql::statement::sql;
 use crate::adapters::mysql::tests::write::{NOW, comment, like, publish};
-use crate::adapters::mysql::tests::{TestDatabases, find_misplaced, key, member, put_comment};
-use crate::cluster::reshard::{MoveTarget, delete_old_copies, relocate};
+use crate::adapters::mysql::tests::{TestDatabases, find_misplaced, key, member, move_slot, put_comment};
+use crate::cluster::reshard::{MoveTarget, delete_old_copies};
 use crate::domain::audit::AuditEntry;
 use crate::domain::member_standing::StandingPatch;
 use crate::domain::operation::{CommentChange, LoggedOperation, Operation, PinnedBy, ReactionChange, SubjectPatch};
@@ -61,11 +61,11 @@ async fn slot_moves_while_it_is_written() {
     });
     let writers: Vec<_> = writers.collect();
     sleep(Duration::from_secs(2)).await;
-    relocate(&*store, slot, 1 - from).await.unwrap();
+    move_slot(&store, slot, 1 - from).await;
     sleep(Duration::from_millis(500)).await;
     // Back, over rows that still exist there.
-    relocate(&*store, slot, from).await.unwrap();
-    relocate(&*store, slot, 1 - from).await.unwrap();
+    move_slot(&store, slot, from).await;
+    move_slot(&store, slot, 1 - from).await;
     stop.store(true, Ordering::Relaxed);
     for writer in writers {
         writer.await.unwrap();
@@ -189,7 +189,7 @@ async fn moved_slot_has_the_rows_of_one_that_stayed() {
             let mut moves = 0;
             while moving.load(Ordering::Relaxed) {
                 for slot in slots {
-                    relocate(&*store, slot, 1 - store.database_of(slot)).await.unwrap();
+                    move_slot(&store, slot, 1 - store.database_of(slot)).await;
                     moves += 1;
                 }
             }

@@ -14,8 +14,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::statement::sql;
-use crate::adapters::mysql::tests::{TestDatabases, deliver_outboxes, find_misplaced, key, member};
-use crate::cluster::reshard::{delete_old_copies, relocate};
+use crate::adapters::mysql::tests::{TestDatabases, deliver_outboxes, find_misplaced, key, member, move_slot};
+use crate::cluster::reshard::delete_old_copies;
 use crate::domain::audit::AuditEntry;
 use crate::domain::operation::{
     CommentChange, LoggedOperation, Operation, OperationOutcome, PinnedBy, ReactionChange, SubjectPatch,
@@ -394,7 +394,7 @@ async fn batches_continue_while_their_slot_moves() {
     let writers: Vec<_> = writers.collect();
     for to in [1 - from, from, 1 - from] {
         sleep(Duration::from_millis(500)).await;
-        relocate(&*store, slot, to).await.unwrap();
+        move_slot(&store, slot, to).await;
     }
     stop.store(true, Ordering::Relaxed);
     let mut next = vec![];
