@@ -47,7 +47,7 @@ report() {
 # failed_tests FILE: prints what cargo and Node say of the tests that failed, without backtraces.
 failed_tests() {
   sed -n -e '/^given up: /p' -e '/^failures:$/,/^test result: FAILED/p' -e '/^[^ ]* failing tests:$/,/^----/p' "$1" |
-    grep -vE '^ +([0-9]+: |at )' | head -n 80
+    grep -vE '^ +([0-9]+: |at )|^again: (✔|ℹ)' | head -n 80
 }
 
 # log_tail FILE...: prints the tests that failed in a log, or the last lines of a log without any.

@@ -1,7 +1,8 @@
 //! Puts the tables of a backup into the empty place that the configuration names.
 //!
-//! A cluster takes the tables of a cluster, and those of an embedded installation, which grows into it. Not here: the
-//! folder of the backup, its digests, and the files of pictures. Promise: until [`TableRestore::finish`] no process uses
+//! A cluster takes the tables of a cluster, and those of an embedded installation, which grows into it. A data directory
+//! takes either, too, where the program has the cluster. Not here: the folder of the backup, its digests, and the files of
+//! pictures. Promise: until [`TableRestore::finish`] no process uses
 //! the place.
 
 use std::path::Path;
@@ -9,10 +10,10 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 
 #[cfg(feature = "cluster")]
-use crate::adapters::mysql::MysqlRestore;
-#[cfg(feature = "cluster")]
-use crate::adapters::sqlite::send_grown_rows;
+use crate::adapters::mysql::{MysqlRestore, count_migrations, send_returned_rows};
 use crate::adapters::sqlite::{DATABASE_FILE_NAME, SqliteStore, pass_restore};
+#[cfg(feature = "cluster")]
+use crate::adapters::sqlite::{fill_with_returned_rows, send_grown_rows};
 use crate::bootstrap::data_directory;
 use crate::config::Config;
 use crate::domain::backup::{BackupManifest, CopiedStore, CopyProgress, TablesCopy};
@@ -51,8 +52,13 @@ impl<'c> TableRestore<'c> {
     pub fn check(&self, manifest: &BackupManifest) -> anyhow::Result<()> {
         let last = SqliteStore::last_migration()?;
         match self {
+            #[cfg(feature = "cluster")]
+            Self::Embedded(_) if matches!(manifest.tables.store, CopiedStore::Mysql { .. }) => {
+                let last = count_migrations();
+                manifest.check_tables(manifest.tables.store, last..=last)?;
+            }
             Self::Embedded(_) => manifest.check_tables(CopiedStore::Sqlite, 1..=last)?,
-            // The copy is read as it is: nothing migrates it.
+            // A copy of the other shape is read as it is: nothing migrates it.
             #[cfg(feature = "cluster")]
             Self::Cluster(_) if manifest.tables.store == CopiedStore::Sqlite => {
                 manifest.check_tables(CopiedStore::Sqlite, last..=last)?;
@@ -104,8 +110,16 @@ impl<'c> TableRestore<'c> {
         match self {
             Self::Embedded(data) => {
                 let file = data.join(DATABASE_FILE_NAME);
-                tokio::fs::copy(folder.join(DATABASE_FILE_NAME), &file).await?;
                 let total = copy.rows.comments;
+                match copy.store {
+                    CopiedStore::Sqlite => drop(tokio::fs::copy(folder.join(DATABASE_FILE_NAME), &file).await?),
+                    #[cfg(feature = "cluster")]
+                    CopiedStore::Mysql { databases, .. } => {
+                        return_rows(folder, databases, &file, total, report).await?
+                    }
+                    #[cfg(not(feature = "cluster"))]
+                    CopiedStore::Mysql { .. } => anyhow::bail!("this program has no cluster"),
+                }
                 report(CopyProgress { done: total, total });
                 tokio::task::spawn_blocking(move || anyhow::Ok(pass_restore(&file, now)?)).await?
             }
@@ -134,4 +148,35 @@ impl<'c> TableRestore<'c> {
             Self::Cluster(restore) => Ok(restore.finish().await?),
         }
     }
+}
+
+/// Fills a new file with the rows of a cluster.
+#[cfg(feature = "cluster")]
+async fn return_rows(
+    folder: &Path,
+    databases: usize,
+    file: &Path,
+    total: u64,
+    report: &(dyn Fn(CopyProgress) + Send + Sync),
+) -> anyhow::Result<()> {
+    let (sender, rows) = tokio::sync::mpsc::channel(MAX_WAITING_CHUNKS);
+    let (counts, mut counted) = tokio::sync::watch::channel(0);
+    let file = file.to_owned();
+    let filled = tokio::task::spawn_blocking(move || {
+        fill_with_returned_rows(&file, rows, &|table, rows| {
+            if table.to == "comment" {
+                counts.send_modify(|count| *count += rows);
+            }
+        })
+    });
+    let follow = async {
+        while counted.changed().await.is_ok() {
+            report(CopyProgress { done: *counted.borrow(), total });
+        }
+    };
+    let send = async move { send_returned_rows(folder, databases, &sender).await };
+    let (sent, ()) = tokio::join!(send, follow);
+    // Where the file cannot be filled, that is why nothing was received any more.
+    filled.await??;
+    Ok(sent?)
 }

@@ -18,7 +18,7 @@ use crate::cli::data_lock::DataLock;
 use crate::cli::output::{Console, Terminal};
 use crate::clock::Clock;
 use crate::config::{Config, Secret};
-use crate::domain::backup::{BackupManifest, CopyProgress, PicturesPlace};
+use crate::domain::backup::{BackupManifest, CopiedStore, CopyProgress, PicturesPlace};
 
 /// Restores the backup in this folder.
 pub(super) async fn run(config: &Config, path: &Path) -> anyhow::Result<u8> {
@@ -30,6 +30,10 @@ pub(super) async fn run(config: &Config, path: &Path) -> anyhow::Result<u8> {
     folder.verify(&manifest.files)?;
     if let Some(PicturesPlace::Backup { count, bytes, .. }) = manifest.pictures {
         pictures::verify(&folder, count, bytes).await?;
+    }
+    if config.cluster.is_none() && manifest.tables.store != CopiedStore::Sqlite {
+        let (found, data) = (manifest.tables.store, config.data.display());
+        console.err(&format!("{data} becomes an embedded installation with the rows of {found}\n")).await?;
     }
     let _lock = match config.cluster {
         Some(_) => None,
@@ -83,6 +87,11 @@ async fn put_secret(
     console: &mut dyn Console,
 ) -> anyhow::Result<()> {
     if !manifest.files.iter().any(|file| file.name == TOKEN_SECRET_FILE_NAME) {
+        if config.cluster.is_none() && config.auth.token_secret.is_none() {
+            let line =
+                "tokens were signed with the secret of its configuration: GAILOU_TOKEN_SECRET must be the same\n";
+            console.err(line).await?;
+        }
         return Ok(());
     }
     let source = folder.path().join(TOKEN_SECRET_FILE_NAME);

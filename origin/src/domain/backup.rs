@@ -98,10 +98,10 @@ pub enum UnusableBackup {
     )]
     NewerTables { found: usize, known: usize, program: String },
     #[error(
-        "its tables have migration {found}, and a cluster takes those of an embedded installation with {least} or later: \
-         restore it into a data directory, run `gailou migrate --data DIR`, and restore a backup of that"
+        "its tables have migration {found}, and of {store} only tables with {least} can be restored here: restore it into \
+         another of its kind, run `gailou migrate` there, and restore a backup of that"
     )]
-    OlderTables { found: usize, least: usize },
+    OlderTables { store: CopiedStore, found: usize, least: usize },
     #[error("it is of {found}, and this is {configured}")]
     OtherStore { found: CopiedStore, configured: CopiedStore },
 }
@@ -146,7 +146,7 @@ impl BackupManifest {
             return Err(UnusableBackup::NewerTables { found: migration, known, program: self.program.clone() });
         }
         if migration < least {
-            return Err(UnusableBackup::OlderTables { found: migration, least });
+            return Err(UnusableBackup::OlderTables { store: found, found: migration, least });
         }
         Ok(())
     }
@@ -198,7 +198,11 @@ mod tests {
         assert!(matches!(newer, Err(UnusableBackup::NewerTables { found: 17, known: 16, .. })), "{newer:?}");
         assert_eq!(embedded.check_tables(CopiedStore::Sqlite, 17..=17), Ok(()));
         let older = embedded.check_tables(CopiedStore::Sqlite, 18..=18);
-        assert_eq!(older, Err(UnusableBackup::OlderTables { found: 17, least: 18 }), "no start migrates them");
+        assert_eq!(
+            older,
+            Err(UnusableBackup::OlderTables { store: CopiedStore::Sqlite, found: 17, least: 18 }),
+            "no start migrates them"
+        );
         let cluster = CopiedStore::Mysql { databases: 2, tables: 64 };
         let other = CopiedStore::Mysql { databases: 3, tables: 64 };
         for (found, configured) in [(CopiedStore::Sqlite, cluster), (cluster, CopiedStore::Sqlite), (cluster, other)] {

@@ -1,8 +1,10 @@
-//! What of an embedded installation becomes what in a cluster: where each table and column of either goes, or why it goes
-//! nowhere.
+//! What of an embedded installation becomes what in a cluster, and the other way round: where each table and column of
+//! either goes, or why it goes nowhere.
 //!
 //! Not here: reading and writing. Promise: nothing is forgotten. Tests of both adapters compare this with their
 //! migrations, so that a new table or column has to be named here.
+
+use std::sync::Arc;
 
 use self::ColumnSource::{Expression, SlotNumber, SubjectNamed, SubjectUnless};
 use self::RowPlace::{DatabaseOf, FirstDatabase, TablesOf};
@@ -24,6 +26,21 @@ pub struct GrownTable {
     pub only: Option<&'static str>,
     /// Columns of either that are not copied, with the reasons.
     without: &'static [(&'static str, &'static str)],
+    way_back: WayBack,
+}
+
+/// How the rows of a cluster's table become embedded ones again.
+#[derive(Debug, Clone, Copy)]
+enum WayBack {
+    /// Each embedded column has the value of the column in a cluster that was made of it, and further ones have that of an
+    /// expression of SQLite over the columns in a cluster.
+    Rows {
+        further: &'static [(&'static str, &'static str)],
+        /// What becomes of a row that an embedded table has already.
+        conflict: &'static str,
+    },
+    /// The embedded program makes its rows of those of another table.
+    Derived,
 }
 
 /// Where a row goes.
@@ -80,6 +97,19 @@ pub struct GrownRows {
     pub rows: Vec<Vec<CellValue>>,
 }
 
+/// Rows of one table of a cluster, on their way into the embedded table that they have grown from.
+#[derive(Debug)]
+pub struct ReturnedRows {
+    pub table: &'static GrownTable,
+    /// The columns of the cells.
+    pub columns: Arc<[String]>,
+    pub rows: Vec<Vec<CellValue>>,
+}
+
+/// An embedded column whose value is the embedded number of the subject that a cluster has under `number`, which is the
+/// column `subject` there.
+pub const RETURNED_SUBJECT: &str = "(SELECT id FROM temp.returned_subject WHERE number = subject)";
+
 const SLOT_COLUMN: (&str, ColumnSource) = ("slot", SlotNumber);
 const SUBJECT_COLUMN: (&str, ColumnSource) = ("subject", SubjectUnless("NULL"));
 const OWN_NUMBERS: (&str, &str) = ("seq", "each database counts its own");
@@ -90,7 +120,8 @@ pub static GROWN_TABLES: [GrownTable; 39] = [
     table("subject", "subject", TablesOf(Subject("id")))
         .same("type key title url owner_id state mode version floors roots comments")
         .made(&[("id", SubjectUnless("NULL")), SLOT_COLUMN])
-        .without(&[("obj_id", "it is made of the key")]),
+        .without(&[("obj_id", "it is made of the key")])
+        .back(&[("obj_id", "obj_id")]),
     table("comment", "comment", TablesOf(Subject("subject")))
         .same(
             "id root_id parent_id path depth floor floors state visibility flags pinned_at author_id author_name \
@@ -102,8 +133,9 @@ pub static GROWN_TABLES: [GrownTable; 39] = [
             ("list", SubjectUnless("CASE WHEN depth > 1 THEN root_id END")),
             ("listed_floor", Expression("CASE WHEN listed = 1 THEN floor END")),
         ])
-        .without(&[("reacted", "no reaction has come by the log")]),
-    table("comment", "member_comment", TablesOf(Member("author_id"))).made(&[
+        .without(&[("reacted", "no reaction has come by the log")])
+        .back(&[("subject", RETURNED_SUBJECT), ("listed", "listed_floor IS NOT NULL")]),
+    table("comment", "member_comment", TablesOf(Member("author_id"))).derived().made(&[
         ("member_id", Expression("author_id")),
         ("comment_id", Expression("id")),
         // State 0 is published, visibility 0 is everyone; of the flags, 64 is an edit that waits.
@@ -122,14 +154,18 @@ pub static GROWN_TABLES: [GrownTable; 39] = [
         .made(&[SLOT_COLUMN]),
     table("import_source", "import_source", TablesOf(Subject("subject")))
         .same("source comment_id")
-        .made(&[SUBJECT_COLUMN]),
+        .made(&[SUBJECT_COLUMN])
+        .back(&[("subject", RETURNED_SUBJECT)]),
     table("idempotency", "idempotency", TablesOf(Id("comment_id")))
         .same("member_id key request comment_id state created_at")
-        .made(&[SLOT_COLUMN]),
+        .made(&[SLOT_COLUMN])
+        // In a cluster a member may have used a key once for each slot.
+        .conflict("DO NOTHING"),
     // Ranks and the walks through them.
     table("root_rank", "root_rank", TablesOf(Subject("subject")))
         .same("id likes dislikes replies created_at hot best controversial")
-        .made(&[SUBJECT_COLUMN]),
+        .made(&[SUBJECT_COLUMN])
+        .back(&[("subject", RETURNED_SUBJECT)]),
     table("reply_rank", "reply_rank", TablesOf(Id("root_id"))).same("root_id hot id").made(&[SLOT_COLUMN]),
     // No cursor leads to an empty one.
     table("snapshot", "snapshot", TablesOf(Ids("ids"))).same("id ids used_at").made(&[SLOT_COLUMN]).only("ids <> x''"),
@@ -137,7 +173,10 @@ pub static GROWN_TABLES: [GrownTable; 39] = [
     table("review", "review", TablesOf(Id("comment_id")))
         .same("comment_id kind since item leased_by leased_name leased_until")
         .made(&[("rank_key", Expression("rank")), SLOT_COLUMN]),
-    table("review_count", "review_count", TablesOf(Number("slot"))).same("held reported").made(&[SLOT_COLUMN]),
+    table("review_count", "review_count", TablesOf(Number("slot")))
+        .same("held reported")
+        .made(&[SLOT_COLUMN])
+        .back(&[("slot", "slot")]),
     table("report", "report", TablesOf(Id("comment_id")))
         .same("comment_id member_id member_name reason note at")
         .made(&[SLOT_COLUMN]),
@@ -154,7 +193,12 @@ pub static GROWN_TABLES: [GrownTable; 39] = [
     table("refused_text", "refused_text", DatabaseOf(Id("id"))).same("id at author_id record"),
     table("activity", "activity", FirstDatabase)
         .same("step at posts held rejected reports reactions")
-        .made(&[("part", Expression("0"))]),
+        .made(&[("part", Expression("0"))])
+        .conflict(
+            "(step, at) DO UPDATE SET posts = posts + excluded.posts, held = held + excluded.held, \
+             rejected = rejected + excluded.rejected, reports = reports + excluded.reports, \
+             reactions = reactions + excluded.reactions",
+        ),
     // Members.
     table("member", "member", TablesOf(Member("id")))
         .same("id name avatar level name_key")
@@ -192,8 +236,15 @@ pub static GROWN_TABLES: [GrownTable; 39] = [
     ),
     table("word", "word", FirstDatabase).same("term category action"),
     // Secrets, and the weights that ranks were made by; where they were being made again, a cluster begins anew. What is
-    // known of the search index is of another engine.
-    table("setting", "setting", FirstDatabase).same("name value").only("name <> 'search_index'"),
+    // known of the search index is of another engine, and what a cluster notes of its broker and of itself is of no other.
+    table("setting", "setting", FirstDatabase)
+        .same("name value")
+        .only("name NOT IN ('search_index', 'broker_state', 'installation', 'kafka_partitions', 'rate_limit_secret')")
+        .back(&[(
+            "value",
+            "CASE CAST(name AS TEXT) WHEN 'words_version' THEN CAST(CAST(value AS TEXT) AS INTEGER) \
+             WHEN 'weights' THEN CAST(value AS TEXT) ELSE value END",
+        )]),
     table("setting_changes", "setting_changes", FirstDatabase)
         .same("id version")
         .made(&[("changes_json", Expression("changes"))]),
@@ -227,7 +278,8 @@ pub const NEW_TABLES: [(&str, &str); 15] = [
 ];
 
 const fn table(from: &'static str, to: &'static str, place: RowPlace) -> GrownTable {
-    GrownTable { from, to, place, same: "", made: &[], only: None, without: &[] }
+    let way_back = WayBack::Rows { further: &[], conflict: "" };
+    GrownTable { from, to, place, same: "", made: &[], only: None, without: &[], way_back }
 }
 
 impl GrownTable {
@@ -249,6 +301,51 @@ impl GrownTable {
     const fn without(mut self, columns: &'static [(&'static str, &'static str)]) -> Self {
         self.without = columns;
         self
+    }
+
+    const fn back(mut self, further: &'static [(&'static str, &'static str)]) -> Self {
+        self.way_back = WayBack::Rows { further, conflict: "" };
+        self
+    }
+
+    const fn conflict(mut self, conflict: &'static str) -> Self {
+        self.way_back = WayBack::Rows { further: &[], conflict };
+        self
+    }
+
+    const fn derived(mut self) -> Self {
+        self.way_back = WayBack::Derived;
+        self
+    }
+
+    /// The embedded columns that rows of a cluster fill, each with an expression over the columns there; none where the
+    /// embedded program derives the rows.
+    pub fn returned_columns(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let (taken, further) = match self.way_back {
+            WayBack::Rows { further, .. } => (usize::MAX, further),
+            WayBack::Derived => (0, &[][..]),
+        };
+        let is_column = |text: &str| text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        let same = self.columns().take(taken).filter_map(move |(column, source)| match source {
+            Expression(embedded) if is_column(embedded) => Some((embedded, column)),
+            _ => None,
+        });
+        let is_same = |(column, _): &(&str, &str)| further.iter().all(|(other, _)| other != column);
+        same.filter(is_same).chain(further.iter().copied())
+    }
+
+    /// Whether the embedded program makes its rows of those of another table.
+    pub fn is_derived(&self) -> bool {
+        matches!(self.way_back, WayBack::Derived)
+    }
+
+    /// What becomes of a returned row that is there already, as SQLite has it after `ON CONFLICT`; it is an error where
+    /// this is empty.
+    pub fn returned_conflict(&self) -> &'static str {
+        match self.way_back {
+            WayBack::Rows { conflict, .. } => conflict,
+            WayBack::Derived => "",
+        }
     }
 
     /// Its columns in a cluster, each with what it is filled with.

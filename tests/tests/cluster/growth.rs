@@ -1,4 +1,5 @@
-//! `gailou restore` of an embedded backup with the settings of a cluster: the installation grows, and nothing is lost.
+//! `gailou restore` of an embedded backup with the settings of a cluster, and of a cluster's backup into a data directory:
+//! the installation grows and comes back, and nothing is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -210,6 +211,21 @@ async fn embedded_installation_grows_into_a_cluster_with_everything_that_it_has(
 
     run_successfully(&bed, &media, &["migrate"]).await;
     run_successfully(&bed, &media, &["shard", "verify", "--texts"]).await;
+    let back = come_back(&bed, &media, &embedded, &copy, &summary).await;
+    let after = filled.read(&back).await;
+    for (line, said) in &before {
+        // The index is made again in the background.
+        if !line.contains("q=root") {
+            assert_eq!(&after[line], said, "{line}");
+        }
+    }
+    assert_eq!(ask(&back, &lines).await, members_before);
+    filled.check_walk(&back).await;
+    let newest = back.page(&format!("{}?sort=new", comments_path(&subjects[0]))).await["data"][0].clone();
+    let next = back.post(&ann(), &subjects[0], "embedded again").await;
+    assert_eq!(next["floor"].as_u64(), newest["floor"].as_u64().map(|floor| floor + 1));
+    drop(back);
+
     let (origin, job) = tokio::join!(start(&bed, &media, "serve"), start(&bed, &media, "job"));
     let after = filled.read(&origin).await;
     for (line, said) in &before {
@@ -223,6 +239,30 @@ async fn embedded_installation_grows_into_a_cluster_with_everything_that_it_has(
     check_life_goes_on(&bed, &origin, &subjects[0]).await;
     origin.kill();
     job.kill();
+}
+
+/// Restores a backup of the cluster into a data directory, whose rows are those that have grown; its server.
+async fn come_back(
+    bed: &ClusterTestBed,
+    media: &Path,
+    embedded: &EmbeddedInstallation,
+    former: &Connection,
+    summary: &Value,
+) -> GailouProcess {
+    let (backup, data) = (embedded.path("cluster-backup"), embedded.path("back"));
+    run_successfully(bed, media, &["backup", backup.to_str().unwrap()]).await;
+    let mut command = gailou_command(["restore", backup.to_str().unwrap(), "--data"]);
+    command.arg(&data);
+    let restored = run_command(command).await;
+    assert_eq!(restored.code, Some(0), "{}", restored.stderr);
+    let restored: Value = serde_json::from_str(restored.last_line()).unwrap();
+    assert_eq!(restored["rows"], summary["rows"]);
+    let back = Connection::open(data.join("gailou.db")).unwrap();
+    for table in GROWN_TABLES.iter().filter(|table| !table.is_derived()) {
+        assert_eq!(embedded_rows(&back, table), embedded_rows(former, table), "{}", table.from);
+    }
+    drop(back);
+    GailouProcess::start(&data).await
 }
 
 /// Ids, floors, counts, keys of requests and the change feed go on where they were.
@@ -315,7 +355,7 @@ async fn backup_that_a_cluster_cannot_take_is_refused_before_anything_is_made() 
     let older = json!(migration.as_u64().unwrap() - 1);
     let cases = [
         (json!(999), "its tables have migration 999, of gailou"),
-        (older, "run `gailou migrate --data DIR`, and restore a backup of that"),
+        (older, "run `gailou migrate` there, and restore a backup of that"),
     ];
     for (number, part) in cases {
         embedded.change_backup("", |manifest| manifest["tables"]["migration"] = number.clone());

@@ -324,7 +324,7 @@ impl DatabaseMigration<'_> {
 }
 
 /// How many migrations there are.
-pub(super) const fn count_migrations() -> usize {
+pub const fn count_migrations() -> usize {
     MYSQL_MIGRATIONS.len()
 }
 

@@ -73,12 +73,13 @@ mod write;
 use std::time::Duration;
 
 use async_trait::async_trait;
-pub use backup::MysqlRestore;
+pub use backup::{MysqlRestore, send_returned_rows};
 use futures_util::future::join_all;
 use gailou_shared::id::Slot;
 use gailou_shared::rank::HotWeights;
 use gailou_shared::slot_set::SlotSet;
 use installation::Installation;
+pub use migrate::count_migrations;
 use pool::MysqlPool;
 use session::MysqlSession;
 use slot_map::CurrentSlotMap;

@@ -8,6 +8,7 @@
 mod growth;
 mod restore;
 mod row_file;
+mod way_back;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,6 +21,7 @@ pub use restore::MysqlRestore;
 use sqlx::Row as _;
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt as _, BufWriter};
+pub use way_back::send_returned_rows;
 
 use self::row_file::{RowFileWriter, io_error};
 use crate::adapters::mysql::MysqlStore;

@@ -134,7 +134,7 @@ async fn slot_that_comes_lowers_the_checkpoint_of_its_partition() {
     let broker = MemoryBroker::new(4);
     broker.delete_before(Topic::Comments, 1, 30);
     let forget = format!("UPDATE slot SET state = {} WHERE slot = 5", SlotState::Elsewhere.number());
-    store.session("test", 1).await.unwrap().execute_text(forget).await.unwrap();
+    store.long_session("test", 1).await.unwrap().execute_text(forget).await.unwrap();
     decide_owner(&store, &broker, slot, 0, IncompleteCopy::Refuse).await.unwrap();
     let decided = [read(&store, 0, 1).await, read(&store, 0, 2).await].map(|is| (is.next, is.moves));
     assert_eq!(decided, [(30, 1), (40, 0)]);

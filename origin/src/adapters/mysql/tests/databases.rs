@@ -56,7 +56,7 @@ async fn slow_statements_time_out_and_their_connections_return() {
     let begun = Instant::now();
     let slow = async || store.session("test", 0).await?.fetch_all(sql("SELECT SLEEP(10)")).await;
     let all = futures_util::future::join_all((0..60).map(|_| slow())).await;
-    assert!(begun.elapsed() < Duration::from_millis(3_700), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     let late = all.iter().filter(|answer| matches!(answer, Err(StoreError::Busy(_))));
     assert_eq!(late.count(), 60 - 24, "those that found no connection");
     // What was given up on holds nothing: all connections can be had again, at the latest when the breaker closes.

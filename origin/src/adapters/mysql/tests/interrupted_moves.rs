@@ -18,7 +18,7 @@ use crate::ports::store::{CommentReader as _, HealthCheck as _, Sharding as _, S
 use crate::testing::memory_broker::MemoryBroker;
 
 async fn set_status(store: &MysqlStore, shard: usize, slot: Slot, state: SlotState, move_number: i64) {
-    let mut session = store.session("test", shard).await.unwrap();
+    let mut session = store.long_session("test", shard).await.unwrap();
     let before = SlotStatus::read(&mut session, slot).await.unwrap();
     before.replace_by(&mut session, slot, SlotStatus { state, move_number }).await.unwrap();
 }
@@ -26,7 +26,7 @@ async fn set_status(store: &MysqlStore, shard: usize, slot: Slot, state: SlotSta
 async fn statuses(store: &MysqlStore, slot: Slot) -> Vec<SlotStatus> {
     let mut all = Vec::new();
     for shard in 0..store.pools.len() {
-        all.push(SlotStatus::read(&mut store.session("test", shard).await.unwrap(), slot).await.unwrap());
+        all.push(SlotStatus::read(&mut store.long_session("test", shard).await.unwrap(), slot).await.unwrap());
     }
     all
 }
@@ -105,7 +105,7 @@ async fn interrupted_move_is_finished_or_undone() {
     let number = statuses(&store, slot).await[to].move_number + 1;
     let edit =
         format!("UPDATE content_{} SET content = 'lost' WHERE id = {}", store.table_number(slot), ids[0].signed());
-    store.session("test", from).await.unwrap().execute_text(edit).await.unwrap();
+    store.long_session("test", from).await.unwrap().execute_text(edit).await.unwrap();
     set_status(&store, to, slot, SlotState::Sealed, number).await;
     set_status(&store, from, slot, SlotState::Incoming, number).await;
     store.refresh_slot_map().await.unwrap();
@@ -158,7 +158,7 @@ async fn stalled_mover_changes_nothing() {
             let ids = [0, 1, 2].map(|n| id(slot, n));
             put_comment(&store, &key, ids[0], member(7)).await.unwrap();
             // Its lock is another one: it has seen that it holds the right one, and stalls.
-            let lock = NamedLock::acquire(store.session("test", 0).await.unwrap(), "stalled", 1).await.unwrap();
+            let lock = NamedLock::acquire(store.long_session("test", 0).await.unwrap(), "stalled", 1).await.unwrap();
             let mut lock = lock.unwrap();
             let mover = SlotMover::begin(&store, &mut lock, slot, [from, to]).await.unwrap();
             for step in &MOVE_STEPS[..stalled_before] {
@@ -198,7 +198,7 @@ async fn mover_without_its_lock_takes_no_step() {
     let (key, slot) = (key(1), key(1).slot());
     put_comment(&store, &key, id(slot, 0), member(7)).await.unwrap();
     let from = store.database_of(slot);
-    let lock = NamedLock::acquire(store.session("test", 0).await.unwrap(), "test", 1).await.unwrap();
+    let lock = NamedLock::acquire(store.long_session("test", 0).await.unwrap(), "test", 1).await.unwrap();
     let mut lock = lock.unwrap();
     let mover = SlotMover::begin(&store, &mut lock, slot, [from, 1 - from]).await.unwrap();
     // As a proxy, a restart or a failover does.
@@ -225,7 +225,7 @@ async fn stale_map_is_corrected_and_never_believed() {
     delete_old_copies(&store, &[slot]).await.unwrap();
     let spoil = async || {
         let text = format!("UPDATE slot_map SET shard = {from}, move = 0 WHERE slot = {}", slot.get());
-        store.session("test", 0).await.unwrap().execute_text(text).await.unwrap();
+        store.long_session("test", 0).await.unwrap().execute_text(text).await.unwrap();
         store.refresh_slot_map().await.unwrap();
         assert_eq!(store.slot_map.get().stored_shard(slot), Some(from));
         assert_eq!(store.database_of(slot), to, "reads and writes follow the rows");
@@ -272,7 +272,7 @@ async fn slot_that_two_databases_claim_is_named_and_left_alone() {
     assert_eq!(store.find_damage().await.unwrap().len(), 1);
     let count = async |shard: usize| {
         let text = format!("SELECT COUNT(*) FROM comment_{} WHERE id > 0", store.table_number(slot));
-        let found = store.session("test", shard).await.unwrap().fetch_text(text).await.unwrap();
+        let found = store.long_session("test", shard).await.unwrap().fetch_text(text).await.unwrap();
         sqlx::Row::get::<i64, _>(&found[0], 0)
     };
     assert_eq!((count(from).await, count(to).await), (1, 2), "nothing was deleted");
@@ -290,7 +290,7 @@ async fn slot_that_two_databases_claim_is_named_and_left_alone() {
     set_status(&store, to, slot, SlotState::Owned, 0).await;
     let n = store.table_number(slot);
     let delete = format!("DELETE FROM comment_{n} WHERE id = {}", ids[0]);
-    store.session("test", to).await.unwrap().execute_text(delete).await.unwrap();
+    store.long_session("test", to).await.unwrap().execute_text(delete).await.unwrap();
     assert!(matches!(delete_old_copies(&store, &[slot]).await, Err(StoreError::Damaged(_))));
     assert_eq!(count(from).await, 2);
     databases.drop_all().await;
@@ -354,9 +354,9 @@ async fn database_that_has_the_slot_is_never_emptied() {
     let Some(databases) = TestDatabases::new(2) else { return };
     let store = databases.open().await;
     let (slot, owner) = (key(1).slot(), store.database_of(key(1).slot()));
-    let mut lock = NamedLock::acquire(store.session("test", 0).await.unwrap(), "test", 1).await.unwrap().unwrap();
+    let mut lock = NamedLock::acquire(store.long_session("test", 0).await.unwrap(), "test", 1).await.unwrap().unwrap();
     for state in [SlotState::Owned, SlotState::Sealed, SlotState::Copying] {
-        let mut session = store.session("test", owner).await.unwrap();
+        let mut session = store.long_session("test", owner).await.unwrap();
         let status = SlotStatus { state, move_number: 0 };
         assert!(MoveTarget::new(&mut session, &mut lock, slot, status).is_err(), "{state:?}");
     }

@@ -113,7 +113,7 @@ impl MysqlStore {
     /// Runs a statement on the tables of a slot, whose names end in `{n}`.
     pub(crate) async fn execute(&self, slot: Slot, statement: &str) {
         let statement = statement.replace("{n}", &format!("_{}", self.table_number(slot)));
-        let mut session = self.session("test", self.database_of(slot)).await.unwrap();
+        let mut session = self.long_session("test", self.database_of(slot)).await.unwrap();
         session.execute_text(statement).await.unwrap();
     }
 }

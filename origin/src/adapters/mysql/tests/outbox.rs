@@ -67,7 +67,7 @@ async fn slot_without_an_owner_holds_up_no_member_of_another() {
         .unwrap();
     let set = async |state: SlotState| {
         let text = format!("UPDATE slot SET state = {} WHERE slot = {}", state.number(), member_slot(stuck).get());
-        store.session("test", 1).await.unwrap().execute_text(text).await.unwrap();
+        store.long_session("test", 1).await.unwrap().execute_text(text).await.unwrap();
     };
     set(SlotState::Elsewhere).await;
     assert_eq!(store.deliver(0, 1, &|_| false).await.unwrap().rows, 1);
@@ -115,7 +115,7 @@ async fn comment_that_is_read_again_owes_its_row_of_the_history_again() {
     // The database of the member goes back; that of the comment does not.
     for n in 0..TABLES {
         let lose = format!("DELETE FROM member_comment_{n}; DELETE FROM member_{n}");
-        store.session("test", 1).await.unwrap().execute_text(lose).await.unwrap();
+        store.long_session("test", 1).await.unwrap().execute_text(lose).await.unwrap();
     }
     assert_eq!(store.list_history(far, None, 10).await.unwrap(), []);
     assert_eq!(has(1).await, Some(false));

@@ -31,7 +31,7 @@ async fn other_weights_rank_comments_again() {
     }
     let (n, reply) =
         (store.table_number(slot), put_replies(&store, subject_number(&key), &Path::root(ids[0]), 1, 3).await);
-    let mut session = store.session("test", store.database_of(slot)).await.unwrap();
+    let mut session = store.long_session("test", store.database_of(slot)).await.unwrap();
     session.execute_text(format!("UPDATE comment_{n} SET dislikes = 9 WHERE id = {}", ids[2])).await.unwrap();
     let hot = async |weights: HotWeights| {
         let store = databases.open_ranked_by(WeightsByType::from([("video".to_owned(), weights)])).await;
@@ -60,7 +60,7 @@ async fn count_keys(store: &MysqlStore, root: CommentId, hot: i64) -> (i64, i64)
     let text = format!(
         "SELECT CAST(SUM(hot < {hot}) AS SIGNED), CAST(SUM(hot >= {hot}) AS SIGNED) FROM reply_rank_{n} WHERE root_id = {root}"
     );
-    let mut session = store.session("test", store.database_of(slot)).await.unwrap();
+    let mut session = store.long_session("test", store.database_of(slot)).await.unwrap();
     let row = session.fetch_first(sql(text)).await.unwrap().unwrap();
     (sqlx::Row::get(&row, 0), sqlx::Row::get(&row, 1))
 }

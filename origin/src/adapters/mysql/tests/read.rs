@@ -48,7 +48,7 @@ async fn reads_return_the_stored_rows() {
     let expected = ReactionState { position: 3, reaction, visible, likes: 1, dislikes: 0, reactions_offset: 0 };
     assert!(states.iter().all(|s| *s == expected), "{states:?}");
     // Two pairs of one comment, and the same pair twice, have an answer each; a hidden comment is not visible.
-    let mut session = store.session("test", store.database_of(ids[0].slot())).await.unwrap();
+    let mut session = store.long_session("test", store.database_of(ids[0].slot())).await.unwrap();
     let hide = format!("UPDATE comment_{} SET visibility = 1 WHERE id = {}", store.table_number(ids[0].slot()), ids[0]);
     session.execute_text(hide.clone()).await.unwrap();
     let asked = [pairs[0], (ids[0], member(77)), pairs[1], pairs[0]];
@@ -59,7 +59,7 @@ async fn reads_return_the_stored_rows() {
     // The reactions to a comment without a row are counted from its reactions.
     let slot = key(1).slot();
     let early = CommentId::from_parts(1_800_000_000_000, slot, 1, 0);
-    let mut session = store.session("test", store.database_of(slot)).await.unwrap();
+    let mut session = store.long_session("test", store.database_of(slot)).await.unwrap();
     let reactions = format!(
         "INSERT INTO reaction_{} (comment_id, member_id, reaction) VALUES ({early}, 1, 1), ({early}, 2, 1), ({early}, 3, 2)",
         store.table_number(slot)
@@ -139,7 +139,7 @@ async fn roots_are_ranked_by_index() {
             .iter()
             .map(|(id, counts, at)| root_rank_values(subject, *id, *counts, *at, RootKeys::of(*counts, *at, &weights)))
             .collect();
-        let mut session = store.session("test", 0).await.unwrap();
+        let mut session = store.long_session("test", 0).await.unwrap();
         let put = format!("INSERT INTO root_rank_{n} {ROOT_RANK_COLUMNS} VALUES {}", rows.join(","));
         session.execute_text(format!("DELETE FROM root_rank_{n}; {put}; ANALYZE TABLE root_rank_{n}")).await.unwrap();
         drop(session);
@@ -167,7 +167,7 @@ pub(super) async fn put_replies(store: &MysqlStore, subject: i64, parent: &Path,
         .map(|i| parent.child(CommentId::from_parts(1_700_000_000_000 + first + i, slot, 1, 0)).unwrap())
         .collect();
     let root = parent.root_id();
-    let mut session = store.session("test", store.database_of(slot)).await.unwrap();
+    let mut session = store.long_session("test", store.database_of(slot)).await.unwrap();
     for (chunk, paths) in paths.chunks(1_000).enumerate() {
         let rows: Vec<String> = paths
             .iter()
@@ -210,7 +210,7 @@ pub(super) async fn put_replies(store: &MysqlStore, subject: i64, parent: &Path,
 
 /// Rows and index entries that the store's one connection has read.
 async fn handler_reads(store: &MysqlStore) -> i64 {
-    let mut session = store.session("test", 0).await.unwrap();
+    let mut session = store.long_session("test", 0).await.unwrap();
     let rows = session.fetch_text("SHOW SESSION STATUS LIKE 'Handler_read%'".to_owned()).await.unwrap();
     rows.iter().map(|r| r.try_get::<String, _>(1).unwrap().parse::<i64>().unwrap()).sum()
 }
@@ -299,7 +299,7 @@ async fn held_comments_are_read_by_their_index() {
     let held = CommentId::from_parts(1_700_000_000_000, slot, 1, 0);
     put_comment(&store, &key(1), held, reader).await.unwrap();
     let part = store.part(member_slot(reader));
-    let mut session = store.session("test", part.shard).await.unwrap();
+    let mut session = store.long_session("test", part.shard).await.unwrap();
     let rows: Vec<String> = (1..=5_000)
         .map(|n| {
             let id = CommentId::from_parts(1_700_000_000_000 + n, slot, 1, 0);
@@ -343,7 +343,7 @@ async fn page_of_a_long_queue_reads_what_a_page_of_a_short_one_reads() {
     let digits = digits.join(" UNION ALL ");
     let mut reads_by_size = vec![];
     for rows in [1_000, 100_000] {
-        let mut session = store.session("test", 0).await.unwrap();
+        let mut session = store.long_session("test", 0).await.unwrap();
         // With 50 priorities.
         session
             .execute_text(format!(

@@ -157,7 +157,7 @@ async fn rows_of_slots_that_a_database_does_not_have_are_found() {
     let all = async || store.find_misplaced_texts(Slot::FIRST, Slot::new(1_023).unwrap()).await.unwrap();
     assert_eq!(all().await, [""; 0]);
     let execute = async |database: usize, text: &str| {
-        store.session("test", database).await.unwrap().execute_text(text).await.unwrap();
+        store.long_session("test", database).await.unwrap().execute_text(text).await.unwrap();
     };
     // In the wrong database, in the wrong tables, and in both.
     execute(1, "INSERT INTO member_comment_0 VALUES (1, 5, 6, 0), (2, 5, 6, 0), (3, 5, 10, 0)").await;
@@ -201,7 +201,7 @@ async fn every_table_is_checked_when_that_is_asked_for() {
     assert_eq!(store.check_tables().await.unwrap(), [""; 0]);
     for database in 0..2 {
         let text = "RENAME TABLE alias_1 TO alias_away";
-        store.session("test", database).await.unwrap().execute_text(text).await.unwrap();
+        store.long_session("test", database).await.unwrap().execute_text(text).await.unwrap();
     }
     assert_eq!(store.find_damage().await.unwrap(), [""; 0], "it asks for nothing that takes long");
     let found = store.check_tables().await.unwrap();

@@ -75,7 +75,7 @@ async fn slot_moves_while_it_is_written() {
     assert!(!find_misplaced(&store).await.is_empty(), "the old rows still exist");
     delete_old_copies(&*store, &[slot]).await.unwrap();
     assert_eq!(find_misplaced(&store).await, Vec::<String>::new());
-    let mut session = store.session("test", 1 - from).await.unwrap();
+    let mut session = store.long_session("test", 1 - from).await.unwrap();
     let n = store.table_number(slot);
     for table in ["comment", "content", "reaction", "root_rank", "idempotency"] {
         let found = session.fetch_first(sql(format!("SELECT COUNT(*) FROM {table}_{n}"))).await.unwrap().unwrap();
@@ -210,7 +210,7 @@ async fn moved_slot_has_the_rows_of_one_that_stayed() {
     assert!(moves >= 4);
     for slot in slots {
         let checksums = async |store: &MysqlStore| {
-            let mut session = store.session("test", store.database_of(slot)).await.unwrap();
+            let mut session = store.long_session("test", store.database_of(slot)).await.unwrap();
             SlotRows::new(&mut session, store.table_number(slot), slot)
                 .await
                 .unwrap()
@@ -237,7 +237,7 @@ async fn rows_read(session: &mut MysqlSession) -> u64 {
 async fn fill(store: &MysqlStore, shard: usize, subject: &SubjectKey, comments: std::ops::Range<u64>) {
     let (slot, n) = (subject.slot(), store.table_number(subject.slot()));
     let first = first_subject(slot);
-    let mut session = store.session("test", shard).await.unwrap();
+    let mut session = store.long_session("test", shard).await.unwrap();
     let ids: Vec<CommentId> = comments.map(|n| CommentId::from_parts(NOW + n, slot, 1, 0)).collect();
     for chunk in ids.chunks(500) {
         let values = |row: &dyn Fn(CommentId) -> String| chunk.iter().map(|id| row(*id)).collect::<Vec<_>>().join(",");
@@ -279,9 +279,10 @@ async fn move_reads_what_its_slot_holds_and_not_the_tables() {
     fill(&store, from, &subject, 0..1_500).await;
     // What a move of the slot reads, in the source and in the target, and what deleting its copy reads.
     let measure = async || {
-        let mut lock = NamedLock::acquire(store.session("test", 0).await.unwrap(), "test", 1).await.unwrap().unwrap();
-        let mut source = store.session("test", from).await.unwrap();
-        let mut target = store.session("test", 1 - from).await.unwrap();
+        let mut lock =
+            NamedLock::acquire(store.long_session("test", 0).await.unwrap(), "test", 1).await.unwrap().unwrap();
+        let mut source = store.long_session("test", from).await.unwrap();
+        let mut target = store.long_session("test", 1 - from).await.unwrap();
         let rows = SlotRows::new(&mut source, n, slot).await.unwrap();
         let before = rows_read(&mut source).await + rows_read(&mut target).await;
         let status = SlotStatus::read(&mut target, slot).await.unwrap();

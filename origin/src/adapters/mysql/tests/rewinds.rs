@@ -56,13 +56,13 @@ async fn versions_and_numbers_are_beyond_those_of_the_lost_time() {
     let last: Vec<ChangeRow> = store.read_changes(0, second.seq, 10).await.unwrap();
     assert_eq!(last.len(), 1);
     // A table that is empty has given numbers before.
-    let mut session = store.session("test", 0).await.unwrap();
+    let mut session = store.long_session("test", 0).await.unwrap();
     session.execute_text("DELETE FROM feed").await.unwrap();
     assert!(store.pass_rewind(0, NOW + 200_000, Some(WINDOW)).await.unwrap());
     let rows = store.read_changes(0, 0, 10).await.unwrap();
     assert!(rows.len() == 2 && rows[0].seq > last[0].seq, "{rows:?}");
     assert_eq!(versions().await, [least_after_rewind(NOW + 200_000), 1]);
-    let held = NamedLock::acquire(store.session("test", 0).await.unwrap(), "rewind", 0).await.unwrap().unwrap();
+    let held = NamedLock::acquire(store.long_session("test", 0).await.unwrap(), "rewind", 0).await.unwrap().unwrap();
     assert!(!store.pass_rewind(0, NOW + 900_000, Some(WINDOW)).await.unwrap(), "another process does it");
     held.release().await.unwrap();
     databases.drop_all().await;

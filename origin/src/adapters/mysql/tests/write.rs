@@ -74,7 +74,7 @@ pub(super) async fn count_rows(store: &MysqlStore, table: &str) -> i64 {
     let mut count = 0;
     for shard in 0..store.pools.len() {
         for n in 0..store.tables {
-            let mut session = store.session("test", shard).await.unwrap();
+            let mut session = store.long_session("test", shard).await.unwrap();
             let r = session.fetch_first(sql(format!("SELECT COUNT(*) FROM {table}_{n}"))).await.unwrap().unwrap();
             count += sqlx::Row::get::<i64, _>(&r, 0);
         }
