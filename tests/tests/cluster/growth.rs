@@ -211,14 +211,17 @@ async fn embedded_installation_grows_into_a_cluster_with_everything_that_it_has(
 
     run_successfully(&bed, &media, &["migrate"]).await;
     run_successfully(&bed, &media, &["shard", "verify", "--texts"]).await;
-    let back = come_back(&bed, &media, &embedded, &copy, &summary).await;
-    let after = filled.read(&back).await;
-    for (line, said) in &before {
-        // The index is made again in the background.
-        if !line.contains("q=root") {
-            assert_eq!(&after[line], said, "{line}");
-        }
+    let counts = come_back(&bed, &media, &embedded.path("back")).await;
+    for kind in ["subjects", "comments", "reactions", "members", "pictures"] {
+        assert!(counts[kind].as_u64() > Some(0) && counts[kind] == summary[kind], "{kind}: {counts} {summary}");
     }
+    let rows = Connection::open(embedded.path("back/gailou.db")).unwrap();
+    for table in GROWN_TABLES.iter().filter(|table| !table.is_derived()) {
+        assert_eq!(embedded_rows(&rows, table), embedded_rows(&copy, table), "{}", table.from);
+    }
+    drop(rows);
+    let back = GailouProcess::start(&embedded.path("back")).await;
+    check_same(&before, &filled.read(&back).await);
     assert_eq!(ask(&back, &lines).await, members_before);
     filled.check_walk(&back).await;
     let newest = back.page(&format!("{}?sort=new", comments_path(&subjects[0]))).await["data"][0].clone();
@@ -227,42 +230,44 @@ async fn embedded_installation_grows_into_a_cluster_with_everything_that_it_has(
     drop(back);
 
     let (origin, job) = tokio::join!(start(&bed, &media, "serve"), start(&bed, &media, "job"));
-    let after = filled.read(&origin).await;
-    for (line, said) in &before {
-        // The search of a cluster is another engine, which is not here.
+    check_same(&before, &filled.read(&origin).await);
+    assert_eq!(ask(&origin, &lines).await, members_before);
+    filled.check_walk(&origin).await;
+    check_life_goes_on(&bed, &origin, &subjects[0]).await;
+
+    // With what the log has brought meanwhile.
+    bed.wait_until_persisted().await;
+    let (mut lived, members_lived) = (filled.read(&origin).await, ask(&origin, &lines).await);
+    // What a process has counted of the last moments it stores when it stops.
+    lived.retain(|line, _| !line.contains("/v1/admin/stats"));
+    for process in [origin, job] {
+        process.terminate();
+        assert_eq!(process.wait_for_exit().await, Some(0));
+    }
+    come_back(&bed, &media, &embedded.path("back-later")).await;
+    let back = GailouProcess::start(&embedded.path("back-later")).await;
+    check_same(&lived, &filled.read(&back).await);
+    assert_eq!(ask(&back, &lines).await, members_lived);
+}
+
+/// Compares what two servers have said. A search is another engine in a cluster, and its index is made again embedded.
+fn check_same(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) {
+    for (line, said) in before {
         if !line.contains("q=root") {
             assert_eq!(&after[line], said, "{line}");
         }
     }
-    assert_eq!(ask(&origin, &lines).await, members_before);
-    filled.check_walk(&origin).await;
-    check_life_goes_on(&bed, &origin, &subjects[0]).await;
-    origin.kill();
-    job.kill();
 }
 
-/// Restores a backup of the cluster into a data directory, whose rows are those that have grown; its server.
-async fn come_back(
-    bed: &ClusterTestBed,
-    media: &Path,
-    embedded: &EmbeddedInstallation,
-    former: &Connection,
-    summary: &Value,
-) -> GailouProcess {
-    let (backup, data) = (embedded.path("cluster-backup"), embedded.path("back"));
-    run_successfully(bed, media, &["backup", backup.to_str().unwrap()]).await;
-    let mut command = gailou_command(["restore", backup.to_str().unwrap(), "--data"]);
-    command.arg(&data);
+/// Restores a backup of the cluster into this data directory; the summary.
+async fn come_back(bed: &ClusterTestBed, media: &Path, data: &Path) -> Value {
+    let backup = data.with_extension("backup").to_str().unwrap().to_owned();
+    run_successfully(bed, media, &["backup", &backup]).await;
+    let mut command = gailou_command(["restore", &backup, "--data"]);
+    command.arg(data);
     let restored = run_command(command).await;
     assert_eq!(restored.code, Some(0), "{}", restored.stderr);
-    let restored: Value = serde_json::from_str(restored.last_line()).unwrap();
-    assert_eq!(restored["rows"], summary["rows"]);
-    let back = Connection::open(data.join("gailou.db")).unwrap();
-    for table in GROWN_TABLES.iter().filter(|table| !table.is_derived()) {
-        assert_eq!(embedded_rows(&back, table), embedded_rows(former, table), "{}", table.from);
-    }
-    drop(back);
-    GailouProcess::start(&data).await
+    serde_json::from_str(restored.last_line()).unwrap()
 }
 
 /// Ids, floors, counts, keys of requests and the change feed go on where they were.
