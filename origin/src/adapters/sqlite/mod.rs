@@ -38,6 +38,7 @@ mod subject_directory;
 mod threads;
 mod transfer;
 mod watches;
+#[cfg(feature = "cluster")]
 mod way_back;
 mod webhooks;
 mod write;
@@ -56,6 +57,7 @@ use rusqlite::{Connection, OpenFlags, Params, Transaction};
 use rusqlite_migration::{M, Migrations};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+#[cfg(feature = "cluster")]
 pub use way_back::fill_with_returned_rows;
 
 use crate::domain::row::WeightsByType;
