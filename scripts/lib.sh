@@ -172,47 +172,57 @@ step() {
 # More tests than these are not flaky: something is broken, and it is not run again.
 FLAKY_MAX=10
 
-# again COMMAND...: runs tests once more; the prefix keeps their summary out of the counts.
+# again COUNT LOG COMMAND...: runs tests once more, and succeeds when so many have passed. The prefix keeps their summary
+# out of the counts.
 again() {
+  local count=$1 log=$2 status
+  shift 2
   printf 'again: %s\n' "$*"
-  "$@" 2>&1 | sed 's/^/again: /'
-  return "${PIPESTATUS[0]}"
+  "$@" 2>&1 | tee "$log" | sed 's/^/again: /'
+  status=${PIPESTATUS[0]}
+  [ "$status" = 0 ] && [ $(($(sum '^test result: ok\. N passed.*' "$log") + $(sum '^[^ ]+ pass N$' "$log"))) -ge "$count" ]
+}
+
+# sum REGEX FILE: prints the sum of the numbers at the place of `N` in the lines that match.
+sum() {
+  sed -nE "s/${1/N/([0-9]+)}/\\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
 }
 
 # cargo_tests COMMAND...: runs tests of cargo. Those that failed run once more, one after the other: what passes then is
-# flaky, and scripts/test.sh names it.
+# flaky, and scripts/test.sh names it. Nothing runs again where a program did not come to its end, or where something else
+# than the named tests failed.
 cargo_tests() {
-  local out names status
-  out=$(mktemp)
-  "$@" 2>&1 | tee "$out"
+  local log names status
+  log=$(mktemp)
+  "$@" 2>&1 | tee "$log"
   status=${PIPESTATUS[0]}
-  mapfile -t names < <(sed -nE 's/^test (.*) \.\.\. FAILED$/\1/p' "$out")
-  rm -f "$out"
-  if [ "$status" != 0 ] && [ ${#names[@]} -gt 0 ] && [ ${#names[@]} -le $FLAKY_MAX ]; then
-    again "$@" --exact --test-threads=1 "${names[@]}"
-    status=$?
+  mapfile -t names < <(sed -nE 's/^test (.*) \.\.\. FAILED$/\1/p' "$log" | sed 's/ - should panic$//')
+  if [ "$status" = 101 ] && [ ${#names[@]} -gt 0 ] && [ ${#names[@]} -le $FLAKY_MAX ] &&
+    [ ${#names[@]} = "$(sum '^test result: FAILED\. .* N failed.*' "$log")" ] &&
+    [ "$(grep -cE '^running [0-9]+ tests?$' "$log")" = "$(grep -c '^test result: ' "$log")" ]; then
+    if again ${#names[@]} "$log" "$@" --exact --test-threads=1 "${names[@]}"; then status=0; fi
   fi
+  rm -f "$log"
   return "$status"
 }
 
 # node_tests [--OPTION...] FILE...: runs Node's tests, and the files of those that failed once more, as cargo_tests does. A
 # glob without a file is a failure.
 node_tests() {
-  local out options=() files status
+  local log options=() files status failed
   while [[ $1 == --* ]]; do
     options+=("$1")
     shift
   done
-  out=$(mktemp)
-  node --test --test-reporter=spec "${options[@]}" "$@" 2>&1 | tee "$out"
+  log=$(mktemp)
+  node --test --test-reporter=spec "${options[@]}" "$@" 2>&1 | tee "$log"
   status=${PIPESTATUS[0]}
-  mapfile -t files < <(sed -nE 's/^test at (.+):[0-9]+:[0-9]+$/\1/p' "$out" | sort | uniq)
-  if [ "$(grep -c '^test at ' "$out")" -gt $FLAKY_MAX ]; then files=(); fi
-  rm -f "$out"
-  if [ "$status" != 0 ] && [ ${#files[@]} -gt 0 ]; then
-    again node --test --test-reporter=spec "${options[@]}" "${files[@]}"
-    status=$?
+  mapfile -t files < <(sed -nE 's/^test at (.+):[0-9]+:[0-9]+$/\1/p' "$log" | sort | uniq)
+  failed=$(($(sum '^[^ ]+ fail N$' "$log") + $(sum '^[^ ]+ cancelled N$' "$log")))
+  if [ "$status" = 1 ] && [ $failed -gt 0 ] && [ $failed -le $FLAKY_MAX ] && [ "$(grep -c '^test at ' "$log")" = $failed ]; then
+    if again $failed "$log" node --test --test-reporter=spec "${options[@]}" "${files[@]}"; then status=0; fi
   fi
+  rm -f "$log"
   return "$status"
 }
 

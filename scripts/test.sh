@@ -44,11 +44,6 @@ table=()
 running=
 began=$SECONDS
 
-# sum REGEX FILE: prints the sum of the numbers at the place of `N` in the lines that match.
-sum() {
-  sed -nE "s/${1/N/([0-9]+)}/\\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
-}
-
 # stage NAME LOG COMMAND...: runs a step and counts its tests by the summary lines of cargo and Node.
 stage() {
   local name=$1 log=$2 since=$SECONDS status=ok ok bad skip count=
