@@ -192,7 +192,7 @@ sum() {
 # flaky, and scripts/test.sh names it. Nothing runs again where a program did not come to its end, or where something else
 # than the named tests failed.
 cargo_tests() {
-  local log names status
+  local log names argument command=() status
   log=$(mktemp)
   "$@" 2>&1 | tee "$log"
   status=${PIPESTATUS[0]}
@@ -200,7 +200,9 @@ cargo_tests() {
   if [ "$status" = 101 ] && [ ${#names[@]} -gt 0 ] && [ ${#names[@]} -le $FLAKY_MAX ] &&
     [ ${#names[@]} = "$(sum '^test result: FAILED\. .* N failed.*' "$log")" ] &&
     [ "$(grep -cE '^running [0-9]+ tests?$' "$log")" = "$(grep -c '^test result: ' "$log")" ]; then
-    if again ${#names[@]} "$log" "$@" --exact --test-threads=1 "${names[@]}"; then status=0; fi
+    # libtest takes each option once.
+    for argument; do [[ $argument == --test-threads=* ]] || command+=("$argument"); done
+    if again ${#names[@]} "$log" "${command[@]}" --exact --test-threads=1 "${names[@]}"; then status=0; fi
   fi
   rm -f "$log"
   return "$status"

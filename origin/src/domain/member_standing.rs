@@ -17,6 +17,9 @@ pub const MAX_TOKENS_AHEAD_MS: u64 = 300_000;
 /// What is said of a member; nothing by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberStanding {
+    /// When it was changed, in Unix milliseconds: later with each change, whatever clock the writer has; 0 before the
+    /// first.
+    pub changed_at: u64,
     /// What every process enforces.
     pub rules: StandingRules,
     /// What moderators have noted.
@@ -134,9 +137,10 @@ pub struct StandingChange {
 }
 
 impl StandingPatch {
-    /// What `before` becomes.
-    pub fn apply(&self, before: &MemberStanding) -> StandingChange {
+    /// What `before` becomes when it is changed at this time, in Unix milliseconds.
+    pub fn apply(&self, before: &MemberStanding, at: u64) -> StandingChange {
         let mut after = before.clone();
+        after.changed_at = at.max(before.changed_at.saturating_add(1));
         set(&mut after.rules.level, self.level.as_ref());
         set(&mut after.rules.role, self.role.as_ref());
         set(&mut after.rules.muted_until, self.muted_until.as_ref());
@@ -242,7 +246,7 @@ mod tests {
             ..MemberStanding::default()
         };
         let check = |patch: StandingPatch, action: &str, after: Value| {
-            let change = patch.apply(&before);
+            let change = patch.apply(&before, 1);
             assert_eq!((change.action, change.after_json), (action, after), "{patch:?}");
         };
         let none = StandingPatch::default;
@@ -257,6 +261,14 @@ mod tests {
         check(both, "member", json!({"muted_until": null, "note": "n"}));
         check(StandingPatch { note: Some(None), ..none() }, "note", json!({"note": null}));
         check(none(), "member", json!({}));
+    }
+
+    #[test]
+    fn each_change_is_later_than_the_one_before() {
+        let patch = StandingPatch { level: Some(Some(3)), ..StandingPatch::default() };
+        let first = patch.apply(&MemberStanding::default(), 5).after;
+        let times = [4, 5, 9].map(|at| patch.apply(&first, at).after.changed_at);
+        assert_eq!((first.changed_at, times), (5, [6, 6, 9]));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 
 use crate::domain::row::CommentRow;
+use crate::ports::store::CommentReader;
 use crate::service::ServiceResult;
 use crate::state::AppState;
 
@@ -38,6 +39,8 @@ pub(super) struct AnswerRows {
 impl AnswerRows {
     /// Reads groups of comments that are shown together or not at all, until `max_bytes` are full;
     /// `beside` are comments that the answer shows beside them, within [`limits::MAX_PINNED_BYTES`].
+    /// `listed_at`: where the first ones of the groups are a list's, the version of their subject that the list had all
+    /// of.
     ///
     /// # Errors
     /// The store's.
@@ -46,6 +49,7 @@ impl AnswerRows {
         beside: &[CommentId],
         groups: &[Vec<CommentId>],
         max_bytes: usize,
+        listed_at: Option<u64>,
     ) -> ServiceResult<Self> {
         let mut rows = HashMap::new();
         let (mut shown, mut used, mut next_read) = (0, 0, FIRST_READ);
@@ -58,6 +62,10 @@ impl AnswerRows {
                 read += 1;
             }
             rows.extend(app.store.read_comments(&wanted).await?);
+            if let Some(version) = listed_at {
+                let listed = groups[shown..read].iter().filter_map(|group| group.first());
+                replace_older_rows(&*app.store, listed, version, &mut rows).await;
+            }
             if shown == 0 {
                 used = beside_bytes(beside, &rows);
             }
@@ -77,6 +85,27 @@ impl AnswerRows {
             rows = app.store.read_comments(&wanted).await?;
         }
         Ok(Self { rows, shown })
+    }
+}
+
+/// Replaces rows that are older than the list that named them: a list had these comments at this version of their subject,
+/// and a row from memory, of this version or an earlier one, says that it has not. Without that, a comment that was
+/// restored would be missing from a walk for as long as a process remembers that it was hidden. While the tables do not
+/// answer, the rows stay.
+async fn replace_older_rows(
+    store: &(impl CommentReader + ?Sized),
+    listed: impl Iterator<Item = &CommentId>,
+    version: u64,
+    rows: &mut HashMap<CommentId, CommentRow>,
+) {
+    let is_older = |id: &&CommentId| rows.get(id).is_some_and(|row| !row.is_listed() && row.version <= version);
+    let older: Vec<_> = listed.filter(is_older).copied().collect();
+    if older.is_empty() {
+        return;
+    }
+    match store.read_stored_comments(&older).await {
+        Ok(stored) => rows.extend(stored),
+        Err(error) => tracing::debug!(%error, "Could not read {} comments again that a list has", older.len()),
     }
 }
 
@@ -160,5 +189,45 @@ mod tests {
             let json = serde_json::to_vec(&comment_view::for_author(&row, Threading { mode: Mode::Building, level_limit: 128 })).unwrap();
             prop_assert!(json.len() <= json_bytes(&row), "{} > {}", json.len(), json_bytes(&row));
         }
+    }
+
+    /// Two processes: the other one restores a comment that this one remembers as hidden.
+    #[cfg(feature = "cluster")]
+    #[tokio::test(start_paused = true)]
+    async fn restored_comment_is_in_the_page_of_its_version() {
+        use crate::domain::row::CommentList;
+        use crate::ports::journal::CommitListener as _;
+        use crate::ports::store::ThreadReader as _;
+        use crate::testing::test_bed::TestBed;
+        use gailou_shared::rank::Sort;
+        use gailou_shared::wire::CommentState;
+
+        let bed = TestBed::new(1, 1);
+        let (this, other) = (bed.cached_store(), bed.cached_store());
+        let subject = SubjectKey::new("article", "1").unwrap();
+        let (id, _) = bed.store.publish(&subject, 1, None);
+        let hide = |state| bed.store.edit(id, |row| row.state = state);
+        other.on_commit(&[], &hide(CommentState::Deleted)).await;
+        let read = async || this.read_comments(&[id]).await.unwrap();
+        for _ in 0..9 {
+            assert!(!read().await[&id].is_listed());
+        }
+        other.on_commit(&[], &hide(CommentState::Published)).await;
+        let list = CommentList::Roots(subject.clone());
+        let listed = this.list_ranked_of(&subject, &list, Sort::Hot).await.unwrap();
+        let version = this.read_subjects(&[subject]).await.unwrap()[0].as_ref().unwrap().version;
+        assert_eq!((listed.entries.len(), listed.version), (1, version));
+
+        let mut rows = read().await;
+        assert!(!rows[&id].is_listed(), "remembered");
+        replace_older_rows(&*this, [id].iter(), version - 1, &mut rows).await;
+        assert!(rows[&id].is_listed(), "an older list had it, too");
+        let reads = bed.store.reads();
+        let mut rows = read().await;
+        rows.get_mut(&id).unwrap().version = version + 1;
+        replace_older_rows(&*this, [id].iter(), version, &mut rows).await;
+        assert!(!rows[&id].is_listed() && bed.store.reads() == reads, "it was taken down since");
+        replace_older_rows(&*this, [].iter(), version, &mut rows).await;
+        assert_eq!(bed.store.reads(), reads);
     }
 }

@@ -66,7 +66,7 @@ pub(super) async fn page_of_ids(
     let listed = ids.len();
     ids.truncate(limit);
     let groups: Vec<_> = ids.iter().map(|id| vec![*id]).collect();
-    let AnswerRows { rows, shown } = AnswerRows::read(app, &[], &groups, MAX_HISTORY_BYTES).await?;
+    let AnswerRows { rows, shown } = AnswerRows::read(app, &[], &groups, MAX_HISTORY_BYTES, None).await?;
     let has_more = listed > shown;
     ids.truncate(shown);
     let epoch = cursor.map_or_else(|| ids.first().map_or(0, |id| id.get()), |c| c.epoch);

@@ -196,13 +196,11 @@ pub async fn change(
     {
         let _place = app.writes.admit().await?;
         let audit = audit_log::entry(app, moderator, member_slot(id), "member", None)?;
-        // Not later than the row says.
-        let changed_at = app.now();
         let operation = Operation::Standing { member: id, patch: Box::new(patch), audit };
         let OperationOutcome::Standing(standing) = app.journal.append(operation).await? else {
             return Err(ServiceError::Bug("a standing was not answered".into()));
         };
-        let position = StandingPosition { changed_at, member: id };
+        let position = StandingPosition { changed_at: standing.changed_at, member: id };
         app.standings.set(ChangedRules { position, rules: standing.rules });
     }
     let account = account::look_up(app, id).await;

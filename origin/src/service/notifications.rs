@@ -44,7 +44,7 @@ pub async fn list(
     let listed = stored.len();
     stored.truncate(limit);
     let groups: Vec<_> = stored.iter().map(|row| vec![row.comment]).collect();
-    let AnswerRows { rows, shown } = AnswerRows::read(app, &[], &groups, MAX_NOTIFIED_BYTES).await?;
+    let AnswerRows { rows, shown } = AnswerRows::read(app, &[], &groups, MAX_NOTIFIED_BYTES, None).await?;
     let has_more = listed > shown;
     stored.truncate(shown);
     let next = stored.last().filter(|_| has_more).map(|last| {

@@ -89,7 +89,7 @@ async fn roots_page(
     let groups: Vec<Vec<_>> =
         ids.iter().map(|id| [id].into_iter().chain(top.get(id).into_iter().flatten()).copied().collect()).collect();
     let AnswerRows { rows, shown } =
-        AnswerRows::read(app, &subject.pinned, &groups, max_comment_bytes(threading)).await?;
+        AnswerRows::read(app, &subject.pinned, &groups, max_comment_bytes(threading), Some(walked.epoch)).await?;
     let data =
         listed(&ids[..shown], &rows).map(|row| with_replies(row, top.get(&row.id()), &rows, threading)).collect();
     let subject = subject::subject_view(app, &subject, threading, &rows);
@@ -122,7 +122,7 @@ async fn replies_page(
     let ids = walked.page.ids();
     let groups: Vec<_> = ids.iter().map(|id| vec![*id]).collect();
     let AnswerRows { rows, shown } =
-        AnswerRows::read(app, &subject.pinned, &groups, max_comment_bytes(threading)).await?;
+        AnswerRows::read(app, &subject.pinned, &groups, max_comment_bytes(threading), Some(walked.epoch)).await?;
     let data = listed(&ids[..shown], &rows).map(|row| comment_view::for_every_reader(row, threading)).collect();
     let subject = subject::subject_view(app, &subject, threading, &rows);
     let (quoting, shown) = Quoting::of(app, threading, &subject, data, &ids[..shown]).await?;

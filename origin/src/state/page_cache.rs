@@ -39,6 +39,10 @@ const PAGE_TTL_IN_OVERLOAD: Duration = Duration::from_secs(2);
 const MAX_PAGE_AGE: Duration = Duration::from_secs(4);
 /// Memory for pages.
 const MAX_CACHE_BYTES: u64 = 32 * 1024 * 1024;
+/// How long the result of a build stays among the builds where all of its callers have left.
+const ENDED_BUILD_TTL: Duration = Duration::from_millis(1);
+/// Such results at a time.
+const MAX_ENDED_BUILDS: u64 = 100;
 /// What a page takes beside its texts.
 const PAGE_OVERHEAD_BYTES: usize = 256;
 /// A stale page is served while it is younger than this many times its build took.
@@ -119,7 +123,10 @@ impl ReadyPage {
 /// The pages in memory.
 #[derive(Debug)]
 pub struct PageCache {
+    /// The newest of each key, also a stale one: it is there until the next one is.
     pages: moka::future::Cache<String, Arc<ReadyPage>>,
+    /// The builds in progress. Their results go to `pages`, and end here.
+    builds: moka::future::Cache<String, Arc<ReadyPage>>,
     /// The last commit that changed a subject, by hash. Subjects that share a bucket make each other's
     /// pages stale now and then, which costs a build and nothing else.
     changes: Box<[AtomicU64]>,
@@ -139,6 +146,7 @@ impl PageCache {
                 .weigher(weigh)
                 .time_to_live(MAX_PAGE_AGE)
                 .build(),
+            builds: moka::future::Cache::builder().max_capacity(MAX_ENDED_BUILDS).time_to_live(ENDED_BUILD_TTL).build(),
             changes: (0..CHANGE_BUCKETS).map(|_| AtomicU64::new(0)).collect(),
             commits: AtomicU64::new(0),
             hasher: RandomState::new(),
@@ -210,16 +218,27 @@ impl PageCache {
         for _ in 0..2 {
             let commits = self.commits.load(Ordering::SeqCst);
             let before = self.pages.get(key).await;
-            if before.as_ref().is_some_and(|page| page.built_at.elapsed() >= PAGE_TTL || self.is_stale(page)) {
-                self.pages.invalidate(key).await;
-            }
-            let page = self.pages.try_get_with_by_ref(key, self.build(build(), before.clone())).await?;
+            let page = self.builds.try_get_with_by_ref(key, self.build_into_memory(key, build())).await?;
+            self.builds.invalidate(key).await;
             let is_refused = before.is_some_and(|before| Arc::ptr_eq(&before, &page));
             if is_refused || page.commits >= commits || !self.is_stale(&page) {
                 return Ok(page);
             }
         }
         self.build(build(), None).await.map_err(Arc::new)
+    }
+
+    async fn build_into_memory<E: From<NotAdmitted>>(
+        &self,
+        key: &str,
+        build: impl Future<Output = Result<BuiltPage, E>>,
+    ) -> Result<Arc<ReadyPage>, E> {
+        let before = self.pages.get(key).await;
+        let page = self.build(build, before.clone()).await?;
+        if before.is_none_or(|before| !Arc::ptr_eq(&before, &page)) {
+            self.pages.insert(key.to_owned(), page.clone()).await;
+        }
+        Ok(page)
     }
 
     /// A new page; the one before it where the build is not admitted.
@@ -342,6 +361,40 @@ mod tests {
         drop(running);
         assert!(!Arc::ptr_eq(&before, &get(&cache, &subject, &builds).await));
         assert_eq!(builds.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn reader_who_comes_while_others_ask_for_a_build_meets_the_page_before_too() {
+        const TRIED_FOR: Duration = Duration::from_millis(300);
+        let (cache, subject, begun) = (Arc::new(cache()), subject("1"), Instant::now());
+        get(&cache, &subject, &AtomicUsize::new(0)).await;
+        let _running = cache.admission.admit().await.unwrap();
+        // So many wait that all others are refused at once.
+        let waiting: Vec<_> = std::iter::repeat_with(|| {
+            let cache = cache.clone();
+            tokio::spawn(async move { cache.admission.admit_patiently().await.is_err() })
+        })
+        .take(600)
+        .collect();
+        while !cache.admission.is_overloaded() {
+            tokio::task::yield_now().await;
+        }
+        let readers = (0..4).map(|_| {
+            let (cache, subject) = (cache.clone(), subject.clone());
+            tokio::spawn(async move {
+                while begun.elapsed() < TRIED_FOR {
+                    let build = || async { Ok::<_, NotAdmitted>(page(&subject)) };
+                    let answer = cache.build_missing("k", build).await;
+                    assert!(answer.is_ok() || begun.elapsed() >= MAX_PAGE_AGE);
+                }
+            })
+        });
+        for reader in futures_util::future::join_all(readers).await {
+            reader.unwrap();
+        }
+        for waiting in waiting {
+            assert!(waiting.await.unwrap());
+        }
     }
 
     #[tokio::test]

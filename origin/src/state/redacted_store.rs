@@ -43,6 +43,12 @@ impl CommentReader for RedactedStore {
         rows.values_mut().for_each(|row| self.erased.redact(row));
         Ok(rows)
     }
+
+    async fn read_stored_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
+        let mut rows = self.store.read_stored_comments(ids).await?;
+        rows.values_mut().for_each(|row| self.erased.redact(row));
+        Ok(rows)
+    }
 }
 
 #[async_trait]

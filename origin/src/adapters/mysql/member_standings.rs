@@ -19,7 +19,7 @@ use crate::ports::store::{MemberStandingReader, Result, Sharding as _};
 /// The columns that [`standing_rules`] reads, first.
 const RULES_COLUMNS: &str = "level, role, muted_until, tokens_not_before";
 /// The columns that [`standing`] reads, first.
-pub(super) const STANDING_COLUMNS: &str = "level, role, muted_until, tokens_not_before, note, friends";
+pub(super) const STANDING_COLUMNS: &str = "level, role, muted_until, tokens_not_before, note, friends, changed_at";
 
 #[async_trait]
 impl MemberStandingReader for MysqlStore {
@@ -30,7 +30,7 @@ impl MemberStandingReader for MysqlStore {
         );
         let ids = members.iter().map(|member| (member_slot(*member), member.signed()));
         let found = self.rows_by_id("read_standings", ids, &text, |s| s).await?;
-        found.iter().map(|r| Ok((member_id(number_at(r, 6)?)?, standing(r)?))).collect()
+        found.iter().map(|r| Ok((member_id(number_at(r, 7)?)?, standing(r)?))).collect()
     }
 
     async fn list_changed_rules(
@@ -72,7 +72,7 @@ pub(super) fn standing(r: &MySqlRow) -> Result<MemberStanding> {
         Some(_) => json_at(r, 5)?,
         None => vec![],
     };
-    Ok(MemberStanding { rules: standing_rules(r)?, note: r.try_get(4)?, friends })
+    Ok(MemberStanding { changed_at: count_at(r, 6)?, rules: standing_rules(r)?, note: r.try_get(4)?, friends })
 }
 
 fn standing_rules(r: &MySqlRow) -> Result<StandingRules> {

@@ -51,12 +51,13 @@ impl MemberStandingReader for SqliteStore {
 pub(super) fn read_standings(c: &Connection, members: &[MemberId]) -> Result<Vec<(MemberId, MemberStanding)>> {
     let ids = json_array(members.iter().map(|member| member.signed()));
     let sql = format!(
-        "SELECT {RULES_COLUMNS}, note, friends, id FROM member_standing WHERE id IN (SELECT value FROM json_each(?1))"
+        "SELECT {RULES_COLUMNS}, note, friends, changed_at, id FROM member_standing WHERE id IN (SELECT value FROM json_each(?1))"
     );
     fetch_all(c, &sql, [ids], |r| {
         let friends = r.get::<_, Option<String>>(5)?.map(|json| serde_json::from_str(&json)).transpose();
         let friends = friends.map_err(damaged)?.unwrap_or_default();
-        Ok((member_id(r.get(6)?)?, MemberStanding { rules: standing_rules(r)?, note: r.get(4)?, friends }))
+        let (changed_at, rules, note) = (count(r.get(6)?), standing_rules(r)?, r.get(4)?);
+        Ok((member_id(r.get(7)?)?, MemberStanding { changed_at, rules, note, friends }))
     })
 }
 

@@ -28,6 +28,12 @@ impl CommentReader for CachedStore {
     async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         self.read_current_comments(ids).await
     }
+
+    async fn read_stored_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
+        let mut rows = self.tables.read_comments(ids).await?;
+        self.overlay_counts(rows.values_mut()).await;
+        Ok(rows)
+    }
 }
 
 #[async_trait]

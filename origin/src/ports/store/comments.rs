@@ -16,4 +16,8 @@ pub trait CommentReader: Send + Sync + Debug {
     async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>>;
     /// The comments that exist, whatever their state.
     async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>>;
+    /// The same, from the tables themselves: no row is older than what the caller has seen of them.
+    async fn read_stored_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
+        self.read_comments(ids).await
+    }
 }

@@ -49,10 +49,10 @@ async fn change(
     let n = db.table_number(slot);
     let find = sql(format!("SELECT {STANDING_COLUMNS} FROM member_standing_{n} WHERE id = ?")).bind(member.signed());
     let before = session.fetch_first(find).await?.map(|r| standing(&r)).transpose()?.unwrap_or_default();
-    let change = patch.apply(&before);
-    let MemberStanding { rules, note, friends } = &change.after;
+    let change = patch.apply(&before, at);
+    let MemberStanding { changed_at, rules, note, friends } = &change.after;
     let friends = serde_json::to_string(friends).map_err(damaged)?;
-    let row = RowValues::new().number(member.signed()).number(i64::from(slot.get())).count(at);
+    let row = RowValues::new().number(member.signed()).number(i64::from(slot.get())).count(*changed_at);
     let row = row.number(rules.level.map(i64::from)).number(rules.role.map(|role| role.number()));
     let row = row.count(rules.muted_until).count(rules.tokens_not_before);
     let row = row.text(note.as_deref()).text(friends.as_str()).end();

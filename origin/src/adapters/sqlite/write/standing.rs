@@ -20,8 +20,8 @@ pub(super) fn write(
     at: u64,
 ) -> Result<MemberStanding> {
     let before = read_standings(tx, &[member])?.pop().map(|(_, standing)| standing).unwrap_or_default();
-    let change = patch.apply(&before);
-    let MemberStanding { rules, note, friends } = &change.after;
+    let change = patch.apply(&before, at);
+    let MemberStanding { changed_at, rules, note, friends } = &change.after;
     let friends = serde_json::to_string(friends).map_err(damaged)?;
     tx.prepare_cached(
         "INSERT OR REPLACE INTO member_standing (id, changed_at, level, role, muted_until, tokens_not_before, note, friends) \
@@ -29,7 +29,7 @@ pub(super) fn write(
     )?
     .execute(params![
         member.signed(),
-        at,
+        changed_at,
         rules.level,
         rules.role.map(StoredEnum::number),
         rules.muted_until,
