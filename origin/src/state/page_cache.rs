@@ -383,6 +383,7 @@ mod tests {
             let (cache, subject) = (cache.clone(), subject.clone());
             tokio::spawn(async move {
                 while begun.elapsed() < TRIED_FOR {
+                    cache.invalidate_subjects(&[ChangedSubject { subject: subject.clone(), version: 2, is_new: true }]);
                     let build = || async { Ok::<_, NotAdmitted>(page(&subject)) };
                     let answer = cache.build_missing("k", build).await;
                     assert!(answer.is_ok() || begun.elapsed() >= MAX_PAGE_AGE);
