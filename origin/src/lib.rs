@@ -16,6 +16,7 @@ pub mod cluster;
 pub mod config;
 pub mod domain;
 pub mod http;
+pub(crate) mod importers;
 pub mod jobs;
 pub mod outage_log;
 pub mod ports;

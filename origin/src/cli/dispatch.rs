@@ -2,7 +2,7 @@
 //!
 //! Promise: output and exit code are the same in both places.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::net::UnixStream;
@@ -11,9 +11,9 @@ use tokio::time::{sleep, timeout};
 use crate::bootstrap;
 use crate::cli::admin_command::AdminCommand;
 use crate::cli::data_lock::DataLock;
-use crate::cli::input::InputReader;
+use crate::cli::input::CommandInput;
 use crate::cli::output::{Console, Terminal};
-use crate::cli::{control_socket, data_lock, doctor};
+use crate::cli::{EXIT_FAILED, control_socket, data_lock, doctor};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::service::import::Input;
@@ -29,11 +29,20 @@ enum Target {
 }
 
 /// Runs a command in this process, or in the server that owns the data.
-pub(super) async fn run_command(config: Config, command: AdminCommand, file: Option<PathBuf>) -> anyhow::Result<u8> {
+pub(super) async fn run_command(config: Config, command: AdminCommand, input: CommandInput) -> anyhow::Result<u8> {
+    if let CommandInput::Export(export) = &input {
+        let is_strict = matches!(command, AdminCommand::Import { strict: true });
+        if export.is_dry_run {
+            return export.dry_run(&config);
+        }
+        if is_strict && export.check(&config)? != 0 {
+            return Ok(EXIT_FAILED);
+        }
+    }
     let mut console = Terminal::new();
-    let mut input = InputReader::open(file.as_deref()).await?;
+    let mut input = input.open().await?;
     if config.cluster.is_some() {
-        return run_in_cluster(config, command, &mut input, &mut console).await;
+        return run_in_cluster(config, command, &mut *input, &mut console).await;
     }
     if !config.data.is_dir() {
         match command {
@@ -45,8 +54,8 @@ pub(super) async fn run_command(config: Config, command: AdminCommand, file: Opt
         }
     }
     match find_target(&config.data).await? {
-        Target::Server(stream) => control_socket::run_in_server(stream, &command, &mut input, &mut console).await,
-        Target::ThisProcess(_lock) => run_here(config, command, &mut input, &mut console).await,
+        Target::Server(stream) => control_socket::run_in_server(stream, &command, &mut *input, &mut console).await,
+        Target::ThisProcess(_lock) => run_here(config, command, &mut *input, &mut console).await,
     }
 }
 

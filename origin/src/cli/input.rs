@@ -3,7 +3,7 @@
 //! Not here: what the input means. Promise: an input that is interrupted is an error, never an end.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 
 use anyhow::Context as _;
@@ -11,10 +11,32 @@ use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
+use crate::cli::export_file::ExportFile;
 use crate::service::import::Input;
 
 /// Bytes read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
+
+/// What a command reads.
+#[derive(Debug)]
+pub(super) enum CommandInput {
+    Nothing,
+    /// `-` is standard input.
+    File(PathBuf),
+    Export(ExportFile),
+}
+
+impl CommandInput {
+    /// # Errors
+    /// When the file cannot be opened; the message names the path.
+    pub(super) async fn open(self) -> anyhow::Result<Box<dyn Input>> {
+        Ok(match self {
+            Self::Nothing => Box::new(InputReader(Box::pin(tokio::io::empty()))),
+            Self::File(path) => Box::new(InputReader::open(&path).await?),
+            Self::Export(export) => Box::new(export.into_input()?),
+        })
+    }
+}
 
 /// A file, or standard input.
 pub struct InputReader(Pin<Box<dyn AsyncRead + Send>>);
@@ -26,19 +48,16 @@ impl std::fmt::Debug for InputReader {
 }
 
 impl InputReader {
-    /// The file at this path; `-` is standard input, no path is an empty input.
+    /// The file at this path; `-` is standard input.
     ///
     /// # Errors
     /// When the file cannot be opened; the message names the path.
-    pub async fn open(path: Option<&Path>) -> anyhow::Result<Self> {
-        Ok(Self(match path {
-            None => Box::pin(tokio::io::empty()),
-            Some(path) if path == Path::new("-") => Box::pin(tokio::io::stdin()),
-            Some(path) => {
-                let opened = tokio::fs::File::open(path).await;
-                Box::pin(opened.with_context(|| format!("cannot open the file {}", path.display()))?)
-            }
-        }))
+    pub async fn open(path: &Path) -> anyhow::Result<Self> {
+        if path == Path::new("-") {
+            return Ok(Self(Box::pin(tokio::io::stdin())));
+        }
+        let opened = tokio::fs::File::open(path).await;
+        Ok(Self(Box::pin(opened.with_context(|| format!("cannot open the file {}", path.display()))?)))
     }
 }
 

@@ -14,6 +14,7 @@ mod dispatch;
 mod dlq;
 mod doctor;
 mod export;
+mod export_file;
 mod health;
 mod import;
 pub mod input;
@@ -37,6 +38,8 @@ use std::path::PathBuf;
 
 use admin_command::AdminCommand;
 use clap::{Args, Parser, Subcommand};
+use export_file::ExportFile;
+use input::CommandInput;
 use rustix::fs::Mode;
 use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
@@ -76,14 +79,16 @@ enum Command {
     Serve,
     /// Run the part of a cluster that writes to the databases and does the background work; it listens, for its metrics, with --bind only
     Job,
-    /// Import threads from JSON lines
+    /// Import threads from JSON lines, or from an export of another system
     Import {
         /// The file, or - for standard input
-        #[arg(value_name = "FILE.jsonl")]
+        #[arg(value_name = "FILE")]
         file: PathBuf,
         /// Check all lines first, and import nothing if one of them is bad
         #[arg(long)]
         strict: bool,
+        #[command(flatten)]
+        export: export_file::ExportOptions,
     },
     /// Write threads to standard output, in the format that `import` reads
     Export {
@@ -177,7 +182,7 @@ enum Work {
     Token(token::Token),
     Restore(PathBuf),
     AskHealth,
-    Command(AdminCommand, Option<PathBuf>),
+    Command(AdminCommand, CommandInput),
 }
 
 const EXIT_FAILED: u8 = 1;
@@ -196,28 +201,32 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::All => Work::RunProcess(ProcessRole::All),
         Command::Serve => Work::RunProcess(ProcessRole::Serve),
         Command::Job => Work::RunProcess(ProcessRole::Job),
-        Command::Admin => Work::Command(AdminCommand::Admin, None),
+        Command::Admin => Work::Command(AdminCommand::Admin, CommandInput::Nothing),
         Command::Token(token) => Work::Token(token),
         Command::Health => Work::AskHealth,
-        Command::Import { file, strict } => Work::Command(AdminCommand::Import { strict }, Some(file)),
-        Command::Export { subject } => Work::Command(AdminCommand::Export { subject }, None),
+        Command::Import { file, strict, export } => match ExportFile::new(export, &file) {
+            Ok(None) => Work::Command(AdminCommand::Import { strict }, CommandInput::File(file)),
+            Ok(Some(export)) => Work::Command(AdminCommand::Import { strict }, CommandInput::Export(export)),
+            Err(error) => return report_error(&error, EXIT_USAGE),
+        },
+        Command::Export { subject } => Work::Command(AdminCommand::Export { subject }, CommandInput::Nothing),
         Command::Backup { path } => match std::path::absolute(&path) {
             // The server, which makes it, works in another folder.
-            Ok(path) => Work::Command(AdminCommand::Backup { path }, None),
+            Ok(path) => Work::Command(AdminCommand::Backup { path }, CommandInput::Nothing),
             Err(error) => return report_error(&error.into(), EXIT_USAGE),
         },
         Command::Restore { path } => Work::Restore(path),
         Command::Words { command: Words::Load { file, action } } => {
-            Work::Command(AdminCommand::Words { action }, Some(file))
+            Work::Command(AdminCommand::Words { action }, CommandInput::File(file))
         }
-        Command::Migrate { adopt_empty } => Work::Command(AdminCommand::Migrate { adopt_empty }, None),
-        Command::Doctor { tables } => Work::Command(AdminCommand::Doctor { tables }, None),
-        Command::Reconcile(what) => Work::Command(AdminCommand::Reconcile { what }, None),
-        Command::Reindex => Work::Command(AdminCommand::Reindex, None),
-        Command::Broker { command } => Work::Command(AdminCommand::Broker { what: command }, None),
-        Command::Dlq { command } => Work::Command(AdminCommand::Dlq { what: command }, None),
-        Command::Shard { command } => Work::Command(AdminCommand::Shard { what: command }, None),
-        Command::Warm { subjects } => Work::Command(AdminCommand::Warm { subjects }, None),
+        Command::Migrate { adopt_empty } => Work::Command(AdminCommand::Migrate { adopt_empty }, CommandInput::Nothing),
+        Command::Doctor { tables } => Work::Command(AdminCommand::Doctor { tables }, CommandInput::Nothing),
+        Command::Reconcile(what) => Work::Command(AdminCommand::Reconcile { what }, CommandInput::Nothing),
+        Command::Reindex => Work::Command(AdminCommand::Reindex, CommandInput::Nothing),
+        Command::Broker { command } => Work::Command(AdminCommand::Broker { what: command }, CommandInput::Nothing),
+        Command::Dlq { command } => Work::Command(AdminCommand::Dlq { what: command }, CommandInput::Nothing),
+        Command::Shard { command } => Work::Command(AdminCommand::Shard { what: command }, CommandInput::Nothing),
+        Command::Warm { subjects } => Work::Command(AdminCommand::Warm { subjects }, CommandInput::Nothing),
     };
     // A job beside a server on one machine would find the address in use.
     let listens = !matches!(work, Work::RunProcess(ProcessRole::Job)) || global.bind.is_some();
@@ -239,7 +248,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         },
         Work::Restore(path) => in_runtime("warn", restore::run(&config, &path)),
         Work::AskHealth => in_runtime("warn", async move { health::run(&config).await }),
-        Work::Command(call, file) => in_runtime("warn", dispatch::run_command(config, call, file)),
+        Work::Command(call, input) => in_runtime("warn", dispatch::run_command(config, call, input)),
     }
 }
 

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use crate::domain::audit::AuditEntry;
 use crate::domain::operation::{CommentChange, Operation, OperationOutcome, SubjectPatch};
 use crate::domain::row::IdempotencyKey;
-use crate::service::edit::read_any_row;
+use crate::service::edit::{append_change, read_any_row};
 use crate::service::filter::{FilteredText, render_unfiltered};
 use crate::service::{ServiceError, ServiceResult, audit_log, comment_view, moderate, publish, subject};
 use crate::state::AppState;
@@ -158,6 +158,8 @@ async fn accept_post(app: &AppState, moderator: &Member, text: RefusedText) -> S
     moderate::change_audited(app, moderator, published, CommentChange::Approve, ACCEPT_ACTION, None).await
 }
 
+/// The edit is held, as one of the author's that waits, and approved: where that is undone, or where this dies in between,
+/// it is in the review queue.
 async fn accept_edit(app: &AppState, moderator: &Member, id: CommentId, text: RefusedText) -> ServiceResult<Comment> {
     let row = read_any_row(app, id).await?;
     if row.state != CommentState::Published {
@@ -167,15 +169,19 @@ async fn accept_edit(app: &AppState, moderator: &Member, id: CommentId, text: Re
         return Err(ServiceError::SubjectClosed);
     }
     let waiting = app.tables.read_reviews(&[row.id()]).await?.remove(&row.id()).and_then(|review| review.item.edit);
-    let last_edit = row.edited_at.max(waiting.map(|edit| edit.at));
-    if row.content != text.content && last_edit.is_some_and(|at| at > text.at) {
-        return Err(ServiceError::VersionConflict("the comment was edited after this edit was refused"));
-    }
     if row.content == text.content {
         return Ok(comment_view::for_author(&row, subject::threading_around(app, &row)?));
     }
-    let FilteredText { content, html, original_text, state, reasons } = render_unfiltered(text.content).await;
-    // Its author made it while edits were allowed, so nothing bounds their number.
-    let change = CommentChange::Edit { content, html, original_text, state, reasons, max_edits: 0 };
-    moderate::change_audited(app, moderator, id, change, ACCEPT_ACTION, None).await
+    if waiting.as_ref().is_none_or(|edit| edit.content != text.content) {
+        let last_edit = row.edited_at.max(waiting.map(|edit| edit.at));
+        if last_edit.is_some_and(|at| at > text.at) {
+            return Err(ServiceError::VersionConflict("the comment was edited after this edit was refused"));
+        }
+        let FilteredText { content, html, original_text, .. } = render_unfiltered(text.content).await;
+        let (state, reasons) = (CommentState::Review, text.why);
+        // Its author made it while edits were allowed, so nothing bounds their number.
+        let held = CommentChange::Edit { content, html, original_text, state, reasons, max_edits: 0 };
+        append_change(app, id, held, None).await?;
+    }
+    moderate::change_audited(app, moderator, id, CommentChange::Approve, ACCEPT_ACTION, None).await
 }

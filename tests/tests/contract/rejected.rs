@@ -126,7 +126,7 @@ async fn refused_edit_is_applied_and_not_over_a_later_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn accepted_edit_is_undone() {
+async fn accepted_edit_that_is_undone_waits_in_the_queue() {
     let origin = start().await;
     let comment = origin.post(&ann(), SUBJECT, "first").await;
     origin.wait_until_persisted().await;
@@ -136,6 +136,10 @@ async fn accepted_edit_is_undone() {
     let undo = format!("POST /v1/admin/audit/{}/undo", edited["audit_id"].as_str().unwrap());
     let before = origin.request(&undo).by(&moderator()).send().await.expect(200);
     assert_eq!(before["content"], "first");
+    let why = origin.queue_reasons(&comment).await;
+    assert_eq!((&why[0]["kind"], &why[0]["detail"]), (&json!("word"), &json!("ad")), "{why}");
+    let approved = origin.decide(&moderator(), &comment, "approve").await.expect(200);
+    assert_eq!(approved["content"], "casino", "nothing of it is lost");
 }
 
 #[tokio::test(flavor = "multi_thread")]

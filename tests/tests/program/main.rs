@@ -7,6 +7,7 @@ mod crash_recovery;
 mod export;
 mod first_answer;
 mod import;
+mod import_from;
 mod mail;
 mod merge;
 mod rank_again;

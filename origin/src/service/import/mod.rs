@@ -1,13 +1,14 @@
 //! Threads from JSON lines, for `gailou import` and for admins.
 //!
-//! Reads the whole input, looks up which comments the store has, resolves parents, allocates ids, and
-//! appends in the order of the floors. The word filter and the rate limits do not apply: imported
-//! comments were published before. Promise: a second run changes nothing, an interrupted run can be
-//! repeated, and a bad line affects no other line.
+//! Reads the whole input into temporary files ([`staged`]); then, part by part, looks up which comments the store has,
+//! resolves parents, allocates ids, and appends in the order of the floors. The word filter and the rate limits do not
+//! apply: imported comments were published before. Promise: a second run changes nothing, an interrupted run can be
+//! repeated, a bad line affects no other line, and memory holds one part and no more.
 
 mod ids;
 mod lines;
 mod parents;
+mod staged;
 mod stored;
 mod write;
 
@@ -19,8 +20,9 @@ use gailou_shared::id::SubjectKey;
 use ids::ImportIds;
 pub use lines::Input;
 use lines::{InputLines, RawLine};
-use parents::ImportEntry;
+use parents::{ImportEntry, SourceKey, StoredParent, ThreadPosition};
 use serde_json::json;
+use staged::StagedLines;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::domain::audit::AuditEntry;
@@ -49,7 +51,7 @@ type Result<T> = std::result::Result<T, ImportError>;
 pub trait ImportObserver: Send {
     /// A line that is not imported: its number from 1, and why.
     async fn bad_line(&mut self, number: usize, reason: &str) -> io::Result<()>;
-    /// How much of the work is done, in comments.
+    /// How much of the work is done, in lines.
     async fn progress(&mut self, done: u64, total: u64) -> io::Result<()>;
 }
 
@@ -65,6 +67,11 @@ pub struct ImportReport {
 }
 
 impl ImportReport {
+    /// How many lines have an outcome.
+    const fn done(&self) -> u64 {
+        self.imported + self.skipped + self.bad
+    }
+
     async fn add_bad_line(&mut self, number: usize, reason: &str, observer: &mut dyn ImportObserver) -> Result<()> {
         self.bad += 1;
         Ok(observer.bad_line(number, reason).await?)
@@ -85,7 +92,9 @@ impl ImportReport {
 /// An import: first everything is read, then it is written.
 #[derive(Debug)]
 pub struct Import {
-    file: ImportFile,
+    lines: StagedLines,
+    /// When it began, in Unix milliseconds: nothing of it is later.
+    now: u64,
     report: ImportReport,
     /// Of [`AppState::imports`].
     _place: OwnedSemaphorePermit,
@@ -95,15 +104,33 @@ impl Import {
     /// Reads every line.
     ///
     /// # Errors
-    /// When the input is interrupted.
+    /// When the input is interrupted, or does not fit into the temporary files.
     pub async fn read(
         app: &AppState,
         place: OwnedSemaphorePermit,
         input: &mut dyn Input,
         observer: &mut dyn ImportObserver,
     ) -> Result<Self> {
-        let mut import = Self { file: ImportFile::default(), report: ImportReport::default(), _place: place };
-        import.file.read(app, input, observer, &mut import.report).await?;
+        let (lines, report) = (StagedLines::default(), ImportReport::default());
+        let mut import = Self { lines, now: app.now(), report, _place: place };
+        let mut lines = InputLines::new(input, MAX_LINE_BYTES);
+        let mut number = 0;
+        while let Some(raw) = lines.next_line().await? {
+            number += 1;
+            let RawLine::Complete(bytes) = raw else {
+                let reason = format!("is longer than {MAX_LINE_BYTES} bytes");
+                import.report.add_bad_line(number, &reason, observer).await?;
+                continue;
+            };
+            let bytes = strip_byte_order_mark(&bytes, number).trim_ascii();
+            if bytes.is_empty() {
+                continue;
+            }
+            match ImportLine::parse(bytes).and_then(|line| check_kind(app, line)) {
+                Ok(subject) => import.lines.add(number, subject.slot(), bytes).await?,
+                Err(reason) => import.report.add_bad_line(number, &reason, observer).await?,
+            }
+        }
         Ok(import)
     }
 
@@ -119,24 +146,61 @@ impl Import {
         audit: AuditEntry,
         observer: &mut dyn ImportObserver,
     ) -> Result<()> {
-        let (mut file, report) = (std::mem::take(&mut self.file), &mut self.report);
-        let subjects = file.subjects();
-        let stored = stored::find_stored(&*app.store, &*app.tables, &subjects, &file.lines).await?;
-        report.skipped += file.remove_lines(|key| stored.contains(key));
+        if strict {
+            let mut checked = self.report;
+            for part in 0..self.lines.parts() {
+                self.prepare(app, part, &mut checked, observer).await?;
+            }
+            if checked.bad > 0 {
+                self.report = checked;
+                return Ok(());
+            }
+        }
+        let total = self.lines.count() + self.report.bad;
+        let written = self.write_parts(app, total, observer).await;
+        self.report.record(app, audit).await?;
+        written?;
+        Ok(observer.progress(total, total).await?)
+    }
 
-        let entries = allocate_ids(app, file, &mut ImportIds::new(app.now())).await?;
+    async fn write_parts(&mut self, app: &AppState, total: u64, observer: &mut dyn ImportObserver) -> Result<()> {
+        for part in 0..self.lines.parts() {
+            let mut report = self.report;
+            let prepared = self.prepare(app, part, &mut report, observer).await?;
+            self.report = report;
+            write::write_entries(app, prepared, total, &mut self.report, observer).await?;
+        }
+        Ok(())
+    }
+
+    /// What is to be written of a part, with what is wrong with the rest.
+    async fn prepare(
+        &self,
+        app: &AppState,
+        part: usize,
+        report: &mut ImportReport,
+        observer: &mut dyn ImportObserver,
+    ) -> Result<PreparedPart> {
+        let mut lines = SubjectLines::default();
+        for (number, line) in self.lines.read_part(part).await? {
+            match lines.add(number, clamped(line, self.now)) {
+                Ok(true) => {}
+                Ok(false) => report.skipped += 1,
+                Err(reason) => report.add_bad_line(number, &reason, observer).await?,
+            }
+        }
+        let subjects = lines.subjects();
+        let stored = stored::find_stored(&*app.store, &*app.tables, &subjects, &lines.lines).await?;
+        report.skipped += lines.remove(|key| stored.contains(key));
+        // Slots are those of this part alone, so no other part issues these ids.
+        let entries = allocate_ids(app, lines, &mut ImportIds::new(self.now)).await?;
         let positions = parents::resolve_parents(&entries, &stored.parents);
         for (entry, position) in entries.iter().zip(&positions) {
             if let Err(reason) = position {
                 report.add_bad_line(entry.number, reason, observer).await?;
             }
         }
-        if strict && report.bad > 0 {
-            return Ok(());
-        }
-        let written = write::write_entries(app, entries, positions, &stored.parents, report, observer).await;
-        report.record(app, audit).await?;
-        written
+        Ok(PreparedPart { entries, positions, stored: stored.parents })
     }
 
     /// How many lines had which outcome so far.
@@ -145,60 +209,48 @@ impl Import {
     }
 }
 
-/// A line of the file with its number (from 1) and the index of its subject.
+/// The entries of a part with their positions.
+struct PreparedPart {
+    entries: Vec<ImportEntry>,
+    positions: Vec<std::result::Result<ThreadPosition, String>>,
+    /// The comments of the store that they reply to.
+    stored: HashMap<SourceKey, StoredParent>,
+}
+
+/// The subject of a line, if its type is configured.
+fn check_kind(app: &AppState, line: ImportLine) -> std::result::Result<SubjectKey, String> {
+    match app.threading(line.subject.kind()) {
+        Some(_) => Ok(line.subject),
+        None => Err(format!("`subject`: the type {:?} is not configured", line.subject.kind())),
+    }
+}
+
+fn clamped(mut line: ImportLine, now: u64) -> ImportLine {
+    line.created_at = line.created_at.min(now);
+    line.edited_at = line.edited_at.map(|at| at.min(now));
+    line
+}
+
+/// A line of a part with its number (from 1) and the index of its subject.
 #[derive(Debug)]
-struct NumberedLine {
+struct SubjectLine {
     number: usize,
     subject: usize,
     line: ImportLine,
 }
 
-/// The good lines of a file.
+/// The good lines of a part.
 #[derive(Debug, Default)]
-struct ImportFile {
-    lines: Vec<NumberedLine>,
+struct SubjectLines {
+    lines: Vec<SubjectLine>,
     subjects: HashMap<SubjectKey, usize>,
     /// The index in `lines` of each id of a subject.
-    index: HashMap<parents::SourceKey, usize>,
+    index: HashMap<SourceKey, usize>,
 }
 
-impl ImportFile {
-    /// Reads every line, and reports the bad ones.
-    async fn read(
-        &mut self,
-        app: &AppState,
-        input: &mut dyn Input,
-        observer: &mut dyn ImportObserver,
-        report: &mut ImportReport,
-    ) -> Result<()> {
-        let mut lines = InputLines::new(input, MAX_LINE_BYTES);
-        let mut number = 0;
-        while let Some(raw) = lines.next_line().await? {
-            number += 1;
-            let parsed = match raw {
-                RawLine::TooLong => Err(format!("is longer than {MAX_LINE_BYTES} bytes")),
-                RawLine::Complete(bytes) => match strip_byte_order_mark(&bytes, number).trim_ascii() {
-                    [] => continue,
-                    bytes => ImportLine::parse(bytes),
-                },
-            };
-            match parsed.and_then(|line| self.add(app, number, line)) {
-                Ok(true) => {}
-                Ok(false) => report.skipped += 1,
-                Err(reason) => report.add_bad_line(number, &reason, observer).await?,
-            }
-        }
-        Ok(())
-    }
-
+impl SubjectLines {
     /// Adds a line. Returns false when an equal line was added before.
-    fn add(&mut self, app: &AppState, number: usize, mut line: ImportLine) -> std::result::Result<bool, String> {
-        if app.threading(line.subject.kind()).is_none() {
-            return Err(format!("`subject`: the type {:?} is not configured", line.subject.kind()));
-        }
-        let now = app.now();
-        line.created_at = line.created_at.min(now);
-        line.edited_at = line.edited_at.map(|at| at.min(now));
+    fn add(&mut self, number: usize, line: ImportLine) -> std::result::Result<bool, String> {
         let next = self.subjects.len();
         let subject = *self.subjects.entry(line.subject.clone()).or_insert(next);
         match self.index.get(&(subject, line.id.clone())).and_then(|at| self.lines.get(*at)) {
@@ -206,7 +258,7 @@ impl ImportFile {
             Some(first) => Err(format!("`id` is that of line {}, whose fields differ", first.number)),
             None => {
                 self.index.insert((subject, line.id.clone()), self.lines.len());
-                self.lines.push(NumberedLine { number, subject, line });
+                self.lines.push(SubjectLine { number, subject, line });
                 Ok(true)
             }
         }
@@ -220,9 +272,9 @@ impl ImportFile {
     }
 
     /// Removes lines. Returns how many.
-    fn remove_lines(&mut self, is_removed: impl Fn(&parents::SourceKey) -> bool) -> u64 {
+    fn remove(&mut self, is_removed: impl Fn(&SourceKey) -> bool) -> u64 {
         let before = self.lines.len();
-        self.lines.retain(|numbered| !is_removed(&(numbered.subject, numbered.line.id.clone())));
+        self.lines.retain(|of| !is_removed(&(of.subject, of.line.id.clone())));
         (before - self.lines.len()) as u64
     }
 }
@@ -234,20 +286,20 @@ fn strip_byte_order_mark(bytes: &[u8], number: usize) -> &[u8] {
 }
 
 /// The lines with their ids, which are allocated in the order of time.
-async fn allocate_ids(app: &AppState, file: ImportFile, ids: &mut ImportIds) -> Result<Vec<ImportEntry>> {
-    let mut by_time: Vec<usize> = (0..file.lines.len()).collect();
-    by_time.sort_by_key(|i| file.lines.get(*i).map(|l| l.line.created_at));
-    let slots: Vec<_> = file.subjects().iter().map(SubjectKey::slot).collect();
+async fn allocate_ids(app: &AppState, of: SubjectLines, ids: &mut ImportIds) -> Result<Vec<ImportEntry>> {
+    let mut by_time: Vec<usize> = (0..of.lines.len()).collect();
+    by_time.sort_by_key(|i| of.lines.get(*i).map(|l| l.line.created_at));
+    let slots: Vec<_> = of.subjects().iter().map(SubjectKey::slot).collect();
     let wanted: Vec<_> = by_time
         .iter()
-        .filter_map(|i| file.lines.get(*i))
+        .filter_map(|i| of.lines.get(*i))
         .filter_map(|l| Some((*slots.get(l.subject)?, l.line.created_at)))
         .collect();
     let mut allocated = stored::allocate_ids(&*app.store, ids, &wanted).await?.into_iter();
-    let mut lines: Vec<Option<NumberedLine>> = file.lines.into_iter().map(Some).collect();
+    let mut lines: Vec<Option<SubjectLine>> = of.lines.into_iter().map(Some).collect();
     let mut entries = Vec::with_capacity(lines.len());
     for i in by_time {
-        let (Some(NumberedLine { number, subject, line }), Some(id)) =
+        let (Some(SubjectLine { number, subject, line }), Some(id)) =
             (lines.get_mut(i).and_then(Option::take), allocated.next())
         else {
             continue;

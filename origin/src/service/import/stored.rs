@@ -11,7 +11,7 @@ use gailou_shared::wire::MemberRef;
 use crate::ports::store::{CommentReader, Transfer};
 use crate::service::import::ids::ImportIds;
 use crate::service::import::parents::{SourceKey, StoredParent};
-use crate::service::import::{NumberedLine, Result};
+use crate::service::import::{Result, SubjectLine};
 
 /// Keys in one query.
 const KEYS_PER_QUERY: usize = 1_000;
@@ -36,10 +36,10 @@ pub(super) async fn find_stored(
     store: &dyn CommentReader,
     tables: &dyn Transfer,
     subjects: &[SubjectKey],
-    lines: &[NumberedLine],
+    lines: &[SubjectLine],
 ) -> Result<StoredComments> {
     let mut names: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); subjects.len()];
-    for NumberedLine { subject, line, .. } in lines {
+    for SubjectLine { subject, line, .. } in lines {
         if let Some(names) = names.get_mut(*subject) {
             names.extend(
                 [Some(&line.id), line.parent.as_ref(), line.root.as_ref()].into_iter().flatten().map(String::as_str),
@@ -60,10 +60,10 @@ pub(super) async fn find_stored(
 /// The comments of the store that lines reply to.
 async fn read_parents(
     store: &dyn CommentReader,
-    lines: &[NumberedLine],
+    lines: &[SubjectLine],
     found: &HashMap<SourceKey, CommentId>,
 ) -> Result<HashMap<SourceKey, StoredParent>> {
-    let named = |l: &NumberedLine| [&l.line.parent, &l.line.root].map(|name| Some((l.subject, name.clone()?)));
+    let named = |l: &SubjectLine| [&l.line.parent, &l.line.root].map(|name| Some((l.subject, name.clone()?)));
     let mut wanted: HashMap<SourceKey, CommentId> = HashMap::new();
     for name in lines.iter().flat_map(named).flatten() {
         if let Some(id) = found.get(&name) {

@@ -17,7 +17,7 @@ use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{ImportedFrom, NewCommentRow};
 use crate::ports::journal::{Journal, JournalError};
 use crate::service::import::parents::{ImportEntry, SourceKey, StoredParent, ThreadPosition, write_order};
-use crate::service::import::{ImportObserver, ImportReport, Result, stored};
+use crate::service::import::{ImportObserver, ImportReport, PreparedPart, Result, stored};
 use crate::state::AppState;
 
 /// Operations in flight: as many as one group commit has.
@@ -25,34 +25,32 @@ const MAX_PENDING_APPENDS: usize = 1_000;
 /// How long the import waits before it appends to a full journal again.
 const FULL_JOURNAL_PAUSE: Duration = Duration::from_millis(20);
 
-/// Writes every entry that has a position.
+/// Writes every entry of a part that has a position. `total`: the lines of the whole import.
 pub(super) async fn write_entries(
     app: &AppState,
-    entries: Vec<ImportEntry>,
-    positions: Vec<std::result::Result<ThreadPosition, String>>,
-    stored: &HashMap<SourceKey, StoredParent>,
+    part: PreparedPart,
+    total: u64,
     report: &mut ImportReport,
     observer: &mut dyn ImportObserver,
 ) -> Result<()> {
+    let PreparedPart { entries, positions, stored } = part;
     let order = write_order(&entries, &positions);
-    let authors = parent_authors(app, &entries, &positions, stored).await?;
-    let total = order.len() as u64;
+    let authors = parent_authors(app, &entries, &positions, &stored).await?;
     let mut items: Vec<_> = entries.into_iter().zip(positions).map(Some).collect();
     let mut pipeline =
         AppendPipeline { journal: &*app.journal, in_flight: VecDeque::with_capacity(MAX_PENDING_APPENDS) };
-    for (done, i) in order.into_iter().enumerate() {
+    for (written, i) in order.into_iter().enumerate() {
+        if written % MAX_PENDING_APPENDS == 0 {
+            observer.progress(report.done(), total).await?;
+        }
         let Some((entry, Ok(position))) = items[i].take() else { continue };
         if let Some((line, outcome)) = pipeline.append(entry, position, &authors).await? {
             record_outcome(line, outcome, report, observer).await?;
-        }
-        if done % MAX_PENDING_APPENDS == 0 {
-            observer.progress(done as u64, total).await?;
         }
     }
     while let Some((line, outcome)) = pipeline.next_outcome().await {
         record_outcome(line, outcome, report, observer).await?;
     }
-    observer.progress(total, total).await?;
     Ok(())
 }
 

@@ -1,0 +1,194 @@
+//! `gailou import --from`: an export of another system as the lines of an import, read in a thread beside it.
+//!
+//! What cannot be read, and how much was left out, is said on standard error by this process, also where a server imports.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+use bytes::Bytes;
+use clap::Args;
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::cli::EXIT_FAILED;
+use crate::config::Config;
+use crate::domain::import_line::ImportLine;
+use crate::importers::{ExportReader, ExportReport, PageMap, System, read};
+use crate::service::import::Input;
+
+/// Lines that are read before the import takes them.
+const LINES_AHEAD: usize = 1_000;
+
+/// Which export of another system is read, and which subjects its pages are.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ExportOptions {
+    /// The system that the file is an export of
+    #[arg(long, value_enum)]
+    from: Option<System>,
+    /// With --from: the type of the pages' subjects
+    #[arg(long = "type", value_name = "TYPE", default_value = "article", requires = "from")]
+    kind: String,
+    /// With --from: the site of pages that are exported as paths
+    #[arg(long, value_name = "ADDRESS", requires = "from")]
+    site: Option<String>,
+    /// With --from: a file of lines `address TAB TYPE/KEY`
+    #[arg(long, value_name = "FILE.tsv", requires = "from")]
+    map: Option<PathBuf>,
+    /// With --from: say what would be imported, and import nothing
+    #[arg(long, requires = "from")]
+    dry_run: bool,
+}
+
+/// An export of another system.
+#[derive(Debug)]
+pub(super) struct ExportFile {
+    system: System,
+    file: PathBuf,
+    pages: PageMap,
+    pub(super) is_dry_run: bool,
+}
+
+impl ExportFile {
+    /// The export that the options name; `None` where they name none.
+    ///
+    /// # Errors
+    /// When a rule of the map or the site cannot be read, or the export is standard input.
+    pub(super) fn new(options: ExportOptions, file: &Path) -> anyhow::Result<Option<Self>> {
+        let ExportOptions { from, kind, site, map, dry_run: is_dry_run } = options;
+        let Some(system) = from else { return Ok(None) };
+        anyhow::ensure!(file != Path::new("-"), "an export is read twice, so it must be a file and not standard input");
+        let read = |path: PathBuf| fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
+        let rules = map.map(read).transpose()?.unwrap_or_default();
+        let pages = PageMap::new(&kind, site.as_deref(), &rules)?;
+        Ok(Some(Self { system, file: file.to_owned(), pages, is_dry_run }))
+    }
+
+    /// Says what an import would do: a line a subject on standard output, and last the counts. Returns the exit code.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(super) fn dry_run(&self, config: &Config) -> anyhow::Result<u8> {
+        let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0 };
+        let report = self.read(&mut counted)?;
+        let mut out = io::stdout().lock();
+        for (subject, (page, comments)) in &counted.subjects {
+            writeln!(out, "{subject}\t{comments}\t{page}")?;
+        }
+        let (bad, left_out) = (report.bad + counted.bad, report.left_out.values().sum::<u64>());
+        let (comments, subjects) = (report.comments - counted.bad, counted.subjects.len());
+        writeln!(out, "{{\"subjects\":{subjects},\"comments\":{comments},\"left_out\":{left_out},\"bad\":{bad}}}")?;
+        self.print_left_out(&report)?;
+        Ok(0)
+    }
+
+    /// Whether everything of it can be read, so that a strict import may begin. What cannot is named.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(super) fn check(&self, config: &Config) -> anyhow::Result<u8> {
+        let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0 };
+        let report = self.read(&mut counted)?;
+        Ok(if report.bad + counted.bad > 0 { EXIT_FAILED } else { 0 })
+    }
+
+    /// Begins to read the lines.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub(super) fn into_input(self) -> anyhow::Result<ExportInput> {
+        fs::File::open(&self.file).with_context(|| format!("cannot open the file {}", self.file.display()))?;
+        let (sender, lines) = mpsc::channel(LINES_AHEAD);
+        let reading = spawn_blocking(move || {
+            let report = self.read(&mut SentExport(sender))?;
+            Ok(self.print_left_out(&report)?)
+        });
+        Ok(ExportInput { lines, reading: Some(reading) })
+    }
+
+    fn read(&self, reader: &mut dyn ExportReader) -> anyhow::Result<ExportReport> {
+        read(self.system, &self.file, &self.pages, reader)
+            .with_context(|| format!("cannot read {} as an export of {:?}", self.file.display(), self.system))
+    }
+
+    fn print_left_out(&self, report: &ExportReport) -> io::Result<()> {
+        if *report == ExportReport::default() {
+            return writeln!(io::stderr(), "the file has no comments; is it an export of {:?}?", self.system);
+        }
+        let counts: Vec<String> =
+            report.left_out.iter().map(|(why, count)| format!("{count} {}", why.name())).collect();
+        if counts.is_empty() { Ok(()) } else { writeln!(io::stderr(), "left out: {}", counts.join(", ")) }
+    }
+}
+
+fn print_bad(what: &str, reason: &str) -> anyhow::Result<()> {
+    Ok(writeln!(io::stderr(), "{what}: {reason}")?)
+}
+
+/// Counts what would be imported.
+struct CountedPages<'a> {
+    config: &'a Config,
+    /// By subject: the first of its pages, and how many comments it gets.
+    subjects: BTreeMap<String, (String, u64)>,
+    bad: u64,
+}
+
+impl ExportReader for CountedPages<'_> {
+    fn line(&mut self, page: &str, line: &ImportLine) -> anyhow::Result<()> {
+        let (kind, key) = (line.subject.kind(), line.subject.key());
+        if !self.config.types.contains_key(kind) {
+            self.bad += 1;
+            return print_bad(&format!("comment {:?}", line.id), &format!("the type {kind:?} is not configured"));
+        }
+        let (_, comments) = self.subjects.entry(format!("{kind}/{key}")).or_insert_with(|| (page.to_owned(), 0));
+        *comments += 1;
+        Ok(())
+    }
+
+    fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {
+        print_bad(what, reason)
+    }
+}
+
+/// Sends the lines to an import.
+struct SentExport(mpsc::Sender<Bytes>);
+
+impl ExportReader for SentExport {
+    fn line(&mut self, _: &str, line: &ImportLine) -> anyhow::Result<()> {
+        let mut json = line.to_json();
+        json.push('\n');
+        self.0.blocking_send(json.into()).context("the import has ended")
+    }
+
+    fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {
+        print_bad(what, reason)
+    }
+}
+
+/// The lines of an export.
+#[derive(Debug)]
+pub(super) struct ExportInput {
+    lines: mpsc::Receiver<Bytes>,
+    /// Ends with the reading.
+    reading: Option<JoinHandle<anyhow::Result<()>>>,
+}
+
+#[async_trait]
+impl Input for ExportInput {
+    async fn read_chunk(&mut self) -> io::Result<Option<Bytes>> {
+        if let Some(line) = self.lines.recv().await {
+            return Ok(Some(line));
+        }
+        match self.reading.take() {
+            // It has ended early where it failed.
+            Some(reading) => match reading.await.map_err(io::Error::other)? {
+                Ok(()) => Ok(None),
+                Err(error) => Err(io::Error::other(format!("{error:#}"))),
+            },
+            None => Ok(None),
+        }
+    }
+}

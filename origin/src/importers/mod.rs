@@ -1,0 +1,272 @@
+//! Exports of other comment systems, read as the lines that an import takes ([`ImportLine`]).
+//!
+//! One file a system. Each reads its file twice, as a stream: first which comments there are, 8 bytes each, then the comments,
+//! one at a time. Promise: nothing is left out silently. A comment that was not public there is counted, and what answered
+//! it answers what that had answered; one that cannot be read is named.
+
+mod artalk;
+mod commento;
+mod discussions;
+mod disqus;
+mod isso;
+mod json;
+mod pages;
+mod remark42;
+mod text;
+mod twikoo;
+mod waline;
+mod wordpress;
+mod xml;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
+use std::path::Path;
+
+use clap::ValueEnum;
+use gailou_shared::id::{MemberId, SubjectKey};
+use gailou_shared::wire::Author;
+
+use crate::domain::import_line::ImportLine;
+pub(crate) use crate::importers::pages::PageMap;
+
+/// A system whose exports are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+pub(crate) enum System {
+    /// The XML file that Disqus mails
+    Disqus,
+    /// The XML file of Tools → Export (WXR)
+    Wordpress,
+    /// A backup of remark42, unpacked
+    Remark42,
+    /// Artrans, the JSON file of Artalk
+    Artalk,
+    /// The JSON file of Waline's export, or of its hosted database, also for Valine
+    Waline,
+    /// The database of Isso, or the JSON file of its generic importer
+    Isso,
+    /// The JSON file of Twikoo's export
+    Twikoo,
+    /// The JSON file of Commento or Comentario
+    Commento,
+    /// Discussions of GitHub, as its GraphQL interface answers; giscus keeps comments there
+    Discussions,
+}
+
+/// Why a comment of an export is not imported, although nothing is wrong with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LeftOut {
+    /// It waits there for its approval.
+    NotApproved,
+    Spam,
+    /// Another site's mention of the page, and no comment.
+    Pingback,
+    /// It was thrown away there.
+    Deleted,
+}
+
+impl LeftOut {
+    /// What it is called in a report.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::NotApproved => "not approved",
+            Self::Spam => "spam",
+            Self::Pingback => "pingbacks",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// A comment of another system.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct ForeignComment {
+    /// The address of its page, whole or from the root of its site.
+    page: String,
+    id: String,
+    parent: Option<String>,
+    /// The root of its thread, where the system says so; used where the parent is not there.
+    root: Option<String>,
+    name: String,
+    /// What is its author's alone, also among people of one name: an e-mail address, or the system's own id. It is hashed, and
+    /// not kept.
+    author_key: Option<String>,
+    content: Content,
+    /// Unix milliseconds.
+    created_at: u64,
+    edited_at: Option<u64>,
+    likes: u64,
+    dislikes: u64,
+    deleted: bool,
+    pinned: bool,
+}
+
+/// A text of another system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Content {
+    Markdown(String),
+    Html(String),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Markdown(String::new())
+    }
+}
+
+/// What takes the comments of an export. An error ends the reading.
+pub(crate) trait ExportReader {
+    /// A line for the import, of a page with this address.
+    ///
+    /// # Errors
+    /// When it takes no more.
+    fn line(&mut self, page: &str, line: &ImportLine) -> anyhow::Result<()>;
+    /// A comment that cannot be read: which one, and why.
+    ///
+    /// # Errors
+    /// When it takes no more.
+    fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()>;
+}
+
+/// How much an export has.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct ExportReport {
+    pub(crate) comments: u64,
+    pub(crate) left_out: BTreeMap<LeftOut, u64>,
+    pub(crate) bad: u64,
+}
+
+/// Reads an export.
+///
+/// # Errors
+/// When the file is no export of this system, when it is damaged, or when `reader` takes no more.
+pub(crate) fn read(
+    system: System,
+    file: &Path,
+    pages: &PageMap,
+    reader: &mut dyn ExportReader,
+) -> anyhow::Result<ExportReport> {
+    let mut found = Found { system, pages, reader, comments: KnownComments::default(), report: None };
+    read_file(system, file, &mut found)?;
+    found.report = Some(ExportReport::default());
+    read_file(system, file, &mut found)?;
+    Ok(found.report.unwrap_or_default())
+}
+
+fn read_file(system: System, file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+    match system {
+        System::Disqus => disqus::read(file, found),
+        System::Wordpress => wordpress::read(file, found),
+        System::Remark42 => remark42::read(file, found),
+        System::Artalk => artalk::read(file, found),
+        System::Waline => waline::read(file, found),
+        System::Isso => isso::read(file, found),
+        System::Twikoo => twikoo::read(file, found),
+        System::Commento => commento::read(file, found),
+        System::Discussions => discussions::read(file, found),
+    }
+}
+
+/// The comments of a file, as they are known after it was read once.
+#[derive(Debug, Default)]
+struct KnownComments {
+    hasher: RandomState,
+    public: HashSet<u64>,
+    /// Those that are left out, with what they answer.
+    left_out: HashMap<String, Option<String>>,
+}
+
+impl KnownComments {
+    /// The comment that is imported as the parent of one that answered `parent`: it, or the first public one above it.
+    fn parent(&self, parent: Option<&String>, root: Option<&String>) -> Option<String> {
+        let is_public = |id: &String| self.public.contains(&self.hasher.hash_one(id));
+        let mut above = parent;
+        // A chain of comments that are left out is no longer than they are many.
+        for _ in 0..=self.left_out.len() {
+            match above {
+                Some(id) if is_public(id) => return Some(id.clone()),
+                Some(id) => above = self.left_out.get(id).and_then(Option::as_ref),
+                None => break,
+            }
+        }
+        root.filter(|id| is_public(id)).cloned()
+    }
+}
+
+/// Takes what a system's reader finds.
+struct Found<'a> {
+    system: System,
+    pages: &'a PageMap,
+    reader: &'a mut dyn ExportReader,
+    comments: KnownComments,
+    /// Of the second reading; `None` during the first.
+    report: Option<ExportReport>,
+}
+
+impl Found<'_> {
+    /// A comment that was public.
+    fn comment(&mut self, comment: ForeignComment) -> anyhow::Result<()> {
+        let Some(report) = &mut self.report else {
+            self.comments.public.insert(self.comments.hasher.hash_one(&comment.id));
+            return Ok(());
+        };
+        let what = format!("comment {:?}", comment.id);
+        let subject = match self.pages.subject(&comment.page) {
+            Ok(subject) => subject,
+            Err(reason) => return self.bad(&what, &reason),
+        };
+        let parent = self.comments.parent(comment.parent.as_ref(), comment.root.as_ref());
+        let (page, line) = (comment.page.clone(), line_of(self.system, comment, subject, parent));
+        // What the import would refuse is named by its id in the export, and not by the number of a line that is in no file.
+        match ImportLine::parse(line.to_json().as_bytes()) {
+            Ok(line) => {
+                report.comments += 1;
+                self.reader.line(&page, &line)
+            }
+            Err(reason) => self.bad(&what, &reason),
+        }
+    }
+
+    /// A comment that is not imported, and what it answers.
+    fn left_out(&mut self, why: LeftOut, id: String, parent: Option<String>) {
+        match &mut self.report {
+            Some(report) => *report.left_out.entry(why).or_default() += 1,
+            None => _ = self.comments.left_out.insert(id, parent),
+        }
+    }
+
+    fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {
+        let Some(report) = &mut self.report else { return Ok(()) };
+        report.bad += 1;
+        self.reader.bad(what, reason)
+    }
+}
+
+fn line_of(system: System, comment: ForeignComment, subject: SubjectKey, parent: Option<String>) -> ImportLine {
+    let name = text::shown_name(&comment.name);
+    let id = match &comment.author_key {
+        // An address is of the same person in every system.
+        Some(key) if key.contains('@') => MemberId::imported(&format!("mail {}", key.trim().to_lowercase())),
+        Some(key) => MemberId::imported(&format!("{system:?} {key}")),
+        None => MemberId::imported(&name),
+    };
+    ImportLine {
+        subject,
+        id: comment.id,
+        root: None,
+        parent,
+        author: Author::new(id, name, None, 0, None),
+        content: match comment.content {
+            Content::Markdown(text) => text,
+            Content::Html(html) => text::markdown(&html),
+        },
+        likes: comment.likes,
+        dislikes: comment.dislikes,
+        created_at: comment.created_at,
+        edited_at: comment.edited_at,
+        deleted: comment.deleted,
+        pinned: comment.pinned,
+    }
+}

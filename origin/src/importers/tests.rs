@@ -1,0 +1,244 @@
+//! Exports of every system, as the lines that an import gets. That of Isso was made by Isso; the others are written as
+//! their documentation and their programs say.
+
+use std::fmt::Write as _;
+
+use super::*;
+
+/// What is read, as text.
+#[derive(Default)]
+struct Written(String);
+
+impl ExportReader for Written {
+    fn line(&mut self, _: &str, line: &ImportLine) -> anyhow::Result<()> {
+        let ImportLine {
+            subject,
+            id,
+            parent,
+            author,
+            content,
+            likes,
+            dislikes,
+            created_at,
+            edited_at,
+            deleted,
+            pinned,
+            ..
+        } = line;
+        let (parent, key) = (parent.as_deref().unwrap_or("-"), subject.key());
+        let mut marks = String::new();
+        for (is_set, mark) in [(edited_at.is_some(), "edited "), (*deleted, "deleted "), (*pinned, "pinned ")] {
+            marks.push_str(if is_set { mark } else { "" });
+        }
+        let (name, content) = (&author.name, content.replace('\n', "|"));
+        writeln!(self.0, "{key} {id} {parent} {name} +{likes}-{dislikes} {created_at} {marks}{content}")?;
+        Ok(())
+    }
+
+    fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {
+        Ok(writeln!(self.0, "BAD {what}: {reason}")?)
+    }
+}
+
+fn fixture(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/exports").join(name)
+}
+
+fn check(system: System, name: &str, expected: &str, left_out: &[(LeftOut, u64)]) {
+    let (pages, mut written) = (PageMap::new("article", Some("https://blog.example"), "").unwrap(), Written::default());
+    let report = read(system, &fixture(name), &pages, &mut written).unwrap();
+    assert_eq!(written.0.trim_end(), expected.trim(), "{name}");
+    let (lines, bad) = (expected.trim().lines().count() as u64, expected.matches("BAD").count() as u64);
+    assert_eq!(report, ExportReport { comments: lines - bad, left_out: left_out.iter().copied().collect(), bad });
+}
+
+#[test]
+fn disqus() {
+    check(
+        System::Disqus,
+        "disqus.xml",
+        r#"
+blog.example/2020/hello 100 - Ann & Co +0-0 1364817600000 first **floor** 第一层楼||with [a link](https://e.example/?a=1&b=2)
+blog.example/2020/hello 102 100 Bob +0-0 1364817720000 an answer to spam
+blog.example/2020/hello 103 - Cat +0-0 1364817780000 deleted taken back
+BAD post "104": its thread "99" is not in the file
+"#,
+        &[(LeftOut::Spam, 1)],
+    );
+}
+
+#[test]
+fn wordpress() {
+    check(
+        System::Wordpress,
+        "wordpress.xml",
+        r#"
+blog.example/2020/hello 1 - Ann +0-0 1364817600000 first **floor**||a second paragraph  |and a line
+blog.example/2020/hello 3 1 Bob +0-0 1364817720000 an answer to what waits
+BAD comment "5": "0000-00-00 00:00:00" is no time
+"#,
+        &[(LeftOut::NotApproved, 1), (LeftOut::Pingback, 1)],
+    );
+}
+
+#[test]
+fn remark42() {
+    check(
+        System::Remark42,
+        "remark42.json",
+        r#"
+blog.example/2020/hello a1 - Ann +2-1 1588348800500 edited pinned first **floor**
+blog.example/2020/hello a2 a1 Bob +0-2 1588348860000 a reply
+blog.example/2020/hello a3 a2 deleted +0-0 1588348920000 deleted 
+BAD line 5: EOF while parsing a value at line 1 column 17
+"#
+        .trim_end(),
+        &[],
+    );
+}
+
+#[test]
+fn artalk() {
+    check(
+        System::Artalk,
+        "artalk.artrans",
+        r#"
+blog.example/2020/hello 1 - Ann +6-1 1635425415000 pinned first **floor**
+blog.example/2020/hello 3 1 Bob +0-0 1635425535000 an answer to what waits
+BAD comment 4 of the file: invalid type: integer `7`, expected a string
+"#,
+        &[(LeftOut::NotApproved, 1)],
+    );
+}
+
+#[test]
+fn waline_and_valine() {
+    check(
+        System::Waline,
+        "waline.json",
+        r#"
+blog.example/2020/hello 1 - Ann +3-0 1672567200000 pinned first **floor**
+blog.example/2020/hello 3 1 Bob +0-0 1672567320000 an answer to spam
+blog.example/2020/hello 4 1 Cat +0-0 1672567380000 its parent is not in the file
+BAD comment 5 of the file: missing field `url`
+"#,
+        &[(LeftOut::Spam, 1)],
+    );
+    check(
+        System::Waline,
+        "valine.json",
+        r#"
+blog.example/2020/hello 5b34de5fee920a003ba49a4a - Ann +0-0 1530191935412 first *floor*
+blog.example/2020/hello 5b34de5fee920a003ba49a4b 5b34de5fee920a003ba49a4a Bob +0-0 1530191995412 [@Ann](#5b34de5fee920a003ba49a4a) a reply
+"#,
+        &[],
+    );
+}
+
+#[test]
+fn isso() {
+    check(
+        System::Isso,
+        "isso.db",
+        r#"
+blog.example/2020/hello 1 - Ann +1-0 1795909435799 first **floor** 第一层楼
+blog.example/2020/hello 2 1 Bob +0-0 1795909435860 a reply||> first
+blog.example/2020/hello 3 - Anonymous +0-0 1795909435910 `code` without a name
+blog.example/2020/hello 4 - Cat +0-0 1795909435975 will be gone
+blog.example/2020/hello 5 4 Ann +0-0 1795909436063 an answer to what is gone
+blog.example/about 6 - Dan +0-0 1795909436153 another page
+blog.example/2020/hello 7 - Anonymous +0-0 1795909455208 deleted 
+blog.example/2020/hello 8 7 Ann +0-0 1795909455228 an answer to what was deleted
+blog.example/about 9 - Dan +0-0 1795909455260 edited edited rightly
+"#,
+        &[],
+    );
+}
+
+#[test]
+fn twikoo() {
+    check(
+        System::Twikoo,
+        "twikoo.json",
+        r#"
+blog.example/2020/hello?from=x 62a1 - Ann +2-0 1654000000000 pinned first **floor**
+blog.example/2020/hello 62a2 62a1 Bob +0-0 1654000060000 an answer [:a:](https://cdn.example/a.png)
+BAD comment "62a4": "soon" is no time
+"#,
+        &[(LeftOut::Spam, 1)],
+    );
+}
+
+#[test]
+fn commento() {
+    check(
+        System::Commento,
+        "commento.json",
+        r#"
+blog.example/2020/hello c1 - Ann +2-0 1551434400123 first **floor**
+blog.example/2020/hello c2 c1 Anonymous +0-1 1551434460000 a reply
+blog.example/2020/hello c4 c2 Bob +0-0 1551434580000 deleted 
+"#
+        .trim_end_matches('\n'),
+        &[(LeftOut::NotApproved, 1)],
+    );
+}
+
+#[test]
+fn discussions() {
+    check(
+        System::Discussions,
+        "discussions.json",
+        r#"
+blog.example/2020/hello DC_1 - ann +3-0 1643709600000 edited first **floor**
+blog.example/2020/hello DC_2 DC_1 Anonymous +0-0 1643709660000 a reply of a ghost
+blog.example/2020/hello DC_3 - bob +0-0 1643709720000 deleted 
+"#
+        .trim_end_matches('\n'),
+        &[],
+    );
+}
+
+#[test]
+fn same_person_is_one_member_whatever_the_system() {
+    struct Authors(BTreeMap<String, MemberId>);
+    impl ExportReader for Authors {
+        fn line(&mut self, _: &str, line: &ImportLine) -> anyhow::Result<()> {
+            self.0.insert(format!("{} {}", line.author.name, line.id), line.author.id);
+            Ok(())
+        }
+
+        fn bad(&mut self, _: &str, _: &str) -> anyhow::Result<()> {
+            Ok(())
+        }
+    }
+    let (pages, mut authors) = (PageMap::new("article", Some("blog.example"), "").unwrap(), Authors(BTreeMap::new()));
+    for (system, name) in
+        [(System::Wordpress, "wordpress.xml"), (System::Isso, "isso.db"), (System::Disqus, "disqus.xml")]
+    {
+        read(system, &fixture(name), &pages, &mut authors).unwrap();
+    }
+    let of = |name: &str| authors.0[name];
+    assert_eq!((of("Ann 1"), of("Bob 2")), (of("Ann 5"), of("Bob 3")), "by their addresses, in small letters");
+    assert_eq!(of("Bob 2"), of("Bob 102"));
+    assert_ne!(of("Ann & Co 100"), MemberId::imported("Ann & Co"), "by the name of the account");
+    assert_eq!(of("Cat 4"), MemberId::imported("Cat"), "by the name where nothing else is known");
+}
+
+#[test]
+fn file_of_another_kind_is_refused() {
+    let pages = PageMap::new("article", None, "").unwrap();
+    for (system, name) in [
+        (System::Disqus, "wordpress.xml"),
+        (System::Wordpress, "disqus.xml"),
+        (System::Remark42, "waline.json"),
+        (System::Artalk, "commento.json"),
+        (System::Commento, "twikoo.json"),
+        (System::Isso, "disqus.xml"),
+        (System::Discussions, "commento.json"),
+        (System::Disqus, "isso.db"),
+    ] {
+        read(system, &fixture(name), &pages, &mut Written::default()).unwrap_err();
+    }
+    assert!(read(System::Isso, Path::new("/nowhere"), &pages, &mut Written::default()).is_err());
+}

@@ -1,0 +1,120 @@
+//! Texts of other systems: HTML as Markdown, times, names.
+
+use std::sync::LazyLock;
+
+use chrono::{DateTime, NaiveDateTime};
+use gailou_shared::limits;
+use htmd::element_handler::{HandlerResult, Handlers};
+use htmd::{Element, HtmlToMarkdown};
+
+/// The name of who gave none.
+const UNNAMED_AUTHOR: &str = "Anonymous";
+
+/// A converter for each thread: it is not shared.
+fn converter() -> HtmlToMarkdown {
+    HtmlToMarkdown::builder()
+        .skip_tags(vec!["script", "style", "noscript", "iframe", "template", "svg"])
+        .add_handler(vec!["img"], picture_as_link)
+        .build()
+}
+
+/// A picture is a link to where it lies: the pages here load none from elsewhere.
+#[expect(clippy::needless_pass_by_value, reason = "the signature of the library's handlers")]
+fn picture_as_link(_: &dyn Handlers, element: Element) -> Option<HandlerResult> {
+    let attribute = |name: &str| {
+        let found = element.attrs.iter().find(|attribute| &*attribute.name.local == name);
+        found.map(|attribute| attribute.value.to_string()).filter(|value| !value.is_empty())
+    };
+    let alt = attribute("alt");
+    match attribute("src").filter(|address| address.starts_with("http")) {
+        Some(address) => {
+            Some(format!("[{}]({address})", alt.as_deref().unwrap_or("image").replace(['[', ']'], "")).into())
+        }
+        // Smileys are pictures with their text.
+        None => alt.map(HandlerResult::from),
+    }
+}
+
+thread_local! {
+    static HTML_CONVERTER: HtmlToMarkdown = converter();
+}
+
+/// The Markdown of a text in HTML.
+pub(super) fn markdown(html: &str) -> String {
+    HTML_CONVERTER.with(|converter| converter.convert(html)).unwrap_or_else(|_| html.to_owned())
+}
+
+/// A name as it is shown: in one line, and not longer than names are.
+pub(super) fn shown_name(name: &str) -> String {
+    let words: Vec<&str> =
+        name.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
+    let name: String = words.join(" ").chars().take(limits::MAX_NAME_CHARS).collect();
+    let name = name.trim();
+    if name.is_empty() { UNNAMED_AUTHOR.to_owned() } else { name.to_owned() }
+}
+
+/// How other systems write times, beside RFC 3339: with an offset, or in UTC.
+static OFFSET_FORMATS: LazyLock<[&str; 2]> = LazyLock::new(|| ["%Y-%m-%d %H:%M:%S%.f %z", "%a, %d %b %Y %H:%M:%S %z"]);
+static UTC_FORMATS: LazyLock<[&str; 3]> =
+    LazyLock::new(|| ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.fZ"]);
+
+/// A time in Unix milliseconds.
+///
+/// # Errors
+/// Names the text that is no time.
+pub(super) fn time(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let with_offset = DateTime::parse_from_rfc3339(text)
+        .ok()
+        .or_else(|| OFFSET_FORMATS.iter().find_map(|format| DateTime::parse_from_str(text, format).ok()))
+        .map(|time| time.timestamp_millis());
+    let in_utc = || UTC_FORMATS.iter().find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
+    let ms = with_offset.or_else(|| in_utc().map(|time| time.and_utc().timestamp_millis()));
+    ms.and_then(|ms| u64::try_from(ms).ok()).ok_or_else(|| format!("{text:?} is no time"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn html_becomes_markdown_without_what_runs_or_loads() {
+        for (html, expected) in [
+            ("<p>one</p><p>two <b>bold</b></p>", "one\n\ntwo **bold**"),
+            ("a<br>b", "a  \nb"),
+            ("<a href=\"https://e.example/x\">x</a>", "[x](https://e.example/x)"),
+            ("<script>alert(1)</script><iframe src=x></iframe>ok", "ok"),
+            ("<img src=\"https://e.example/p.png\" alt=\"a [cat]\">", "[a cat](https://e.example/p.png)"),
+            ("<img class=smiley src=\"data:x\" alt=\":)\">", ":)"),
+            ("1 &lt; 2 &amp; 3", "1 < 2 & 3"),
+        ] {
+            assert_eq!(markdown(html), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn times_of_all_systems_are_read() {
+        for text in [
+            "2021-10-28T12:50:15Z",
+            "2021-10-28T12:50:15.000Z",
+            "2021-10-28T20:50:15+08:00",
+            "2021-10-28 20:50:15 +0800",
+            "2021-10-28 12:50:15",
+            "2021-10-28T12:50:15",
+            "Thu, 28 Oct 2021 12:50:15 +0000",
+        ] {
+            assert_eq!(time(text), Ok(1_635_425_415_000), "{text}");
+        }
+        assert_eq!(time("2021-10-28 12:50:15.250"), Ok(1_635_425_415_250));
+        for text in ["", "yesterday", "0000-00-00 00:00:00", "1900-01-01 00:00:00"] {
+            assert!(time(text).unwrap_err().ends_with("is no time"), "{text}");
+        }
+    }
+
+    #[test]
+    fn name_is_one_line() {
+        assert_eq!(shown_name(" Ann\n\u{7}B "), "Ann B");
+        assert_eq!(shown_name(" \t"), UNNAMED_AUTHOR);
+        assert_eq!(shown_name(&"楼".repeat(80)).chars().count(), limits::MAX_NAME_CHARS);
+    }
+}

@@ -1,0 +1,118 @@
+//! The JSON file of Waline's export, and what its hosted database exports, also of Valine.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
+
+#[derive(Deserialize)]
+struct WalineComment {
+    #[serde(alias = "id", rename = "objectId")]
+    id: Value,
+    /// Markdown in Waline; HTML where Valine stored it.
+    #[serde(default)]
+    comment: String,
+    #[serde(default)]
+    nick: Option<String>,
+    #[serde(default)]
+    mail: Option<String>,
+    #[serde(default)]
+    user_id: Value,
+    url: String,
+    #[serde(default)]
+    pid: Value,
+    #[serde(default)]
+    rid: Value,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    sticky: Value,
+    #[serde(default)]
+    like: Value,
+    #[serde(default, rename = "insertedAt", alias = "insertedat")]
+    inserted_at: Value,
+    #[serde(default, rename = "createdAt", alias = "createdat")]
+    created_at: Value,
+}
+
+pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+    let mut number = 0;
+    let mut each = |entry: Result<WalineComment, String>| {
+        number += 1;
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(reason) => return found.bad(&format!("comment {number} of the file"), &reason),
+        };
+        let why = match entry.status.as_deref() {
+            Some("spam") => LeftOut::Spam,
+            Some("waiting") => LeftOut::NotApproved,
+            _ => {
+                return match comment(&entry) {
+                    Ok(comment) => found.comment(comment),
+                    Err(reason) => found.bad(&format!("comment {:?}", as_text(&entry.id)), &reason),
+                };
+            }
+        };
+        found.left_out(why, as_text(&entry.id), some(&entry.pid));
+        Ok(())
+    };
+    // The hosted database exports a comment a line, or a list of results.
+    let mut first = String::new();
+    BufReader::new(File::open(file)?).read_line(&mut first)?;
+    if serde_json::from_str::<WalineComment>(&first).is_ok() {
+        for line in BufReader::new(File::open(file)?).lines() {
+            let line = line?;
+            if !line.trim().is_empty() {
+                each(serde_json::from_str(&line).map_err(|error| error.to_string()))?;
+            }
+        }
+        return Ok(());
+    }
+    if json::is_array(file)? {
+        return json::each(file, &[], each);
+    }
+    json::each(file, &["data", "Comment"], &mut each)?;
+    json::each(file, &["results"], &mut each)
+}
+
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+fn some(value: &Value) -> Option<String> {
+    Some(as_text(value)).filter(|text| !text.is_empty())
+}
+
+fn time_of(value: &Value) -> Result<u64, String> {
+    match value {
+        Value::Number(number) => number.as_u64().ok_or_else(|| format!("{number} is no time")),
+        Value::Object(date) => time_of(date.get("iso").unwrap_or(&Value::Null)),
+        other => text::time(&as_text(other)),
+    }
+}
+
+fn comment(entry: &WalineComment) -> Result<ForeignComment, String> {
+    let time = if entry.inserted_at.is_null() { &entry.created_at } else { &entry.inserted_at };
+    let is_html = entry.comment.trim_start().starts_with('<');
+    Ok(ForeignComment {
+        page: entry.url.clone(),
+        id: as_text(&entry.id),
+        parent: some(&entry.pid),
+        root: some(&entry.rid),
+        name: entry.nick.clone().unwrap_or_default(),
+        author_key: entry.mail.clone().filter(|mail| !mail.is_empty()).or_else(|| some(&entry.user_id)),
+        content: if is_html { Content::Html(entry.comment.clone()) } else { Content::Markdown(entry.comment.clone()) },
+        created_at: time_of(time)?,
+        likes: as_text(&entry.like).parse().unwrap_or(0),
+        pinned: matches!(as_text(&entry.sticky).as_str(), "1" | "true"),
+        ..ForeignComment::default()
+    })
+}

@@ -1,0 +1,68 @@
+//! The XML file of Tools → Export (WXR): comments stand in the `item` of their page.
+
+use std::path::Path;
+
+use anyhow::ensure;
+
+use crate::importers::xml::{Fields, XmlFile};
+use crate::importers::{Content, ForeignComment, Found, LeftOut, text};
+
+pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+    let mut xml = XmlFile::open(file)?;
+    let root = xml.next_start()?.map(|(name, _)| name);
+    ensure!(root.as_deref() == Some("rss"), "the file is no export of WordPress: it does not begin with <rss>");
+    let mut page = String::new();
+    while let Some((name, _)) = xml.next_start()? {
+        match name.as_str() {
+            "item" => page.clear(),
+            // The address of the page is the first one in its item.
+            "link" => page = xml.fields()?.remove("").unwrap_or_default().trim().to_owned(),
+            // They are long.
+            "content:encoded" | "excerpt:encoded" => drop(xml.fields()?),
+            "wp:comment" => add(&page, &xml.fields()?, found)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn add(page: &str, fields: &Fields, found: &mut Found<'_>) -> anyhow::Result<()> {
+    let get = |name: &str| fields.get(name).map_or("", |value| value.trim());
+    let why = match (get("wp:comment_type"), get("wp:comment_approved")) {
+        ("pingback" | "trackback", _) => LeftOut::Pingback,
+        (_, "spam") => LeftOut::Spam,
+        (_, "trash" | "post-trashed") => LeftOut::Deleted,
+        (_, "1" | "approve") => {
+            return match comment(page, get) {
+                Ok(comment) => found.comment(comment),
+                Err(reason) => found.bad(&format!("comment {:?}", get("wp:comment_id")), &reason),
+            };
+        }
+        _ => LeftOut::NotApproved,
+    };
+    found.left_out(why, get("wp:comment_id").to_owned(), parent(get));
+    Ok(())
+}
+
+fn parent<'a>(get: impl Fn(&str) -> &'a str) -> Option<String> {
+    Some(get("wp:comment_parent").to_owned()).filter(|parent| !parent.is_empty() && parent != "0")
+}
+
+fn comment<'a>(page: &str, get: impl Fn(&str) -> &'a str) -> Result<ForeignComment, String> {
+    let some = |name: &str| Some(get(name).to_owned()).filter(|value| !value.is_empty());
+    Ok(ForeignComment {
+        page: page.to_owned(),
+        id: get("wp:comment_id").to_owned(),
+        parent: parent(&get),
+        name: get("wp:comment_author").to_owned(),
+        author_key: some("wp:comment_author_email"),
+        content: Content::Html(with_paragraphs(get("wp:comment_content"))),
+        created_at: text::time(get("wp:comment_date_gmt"))?,
+        ..ForeignComment::default()
+    })
+}
+
+/// What stands between empty lines is a paragraph there, and a new line a break.
+fn with_paragraphs(text: &str) -> String {
+    text.replace("\r\n", "\n").replace("\n\n", "<p>").replace('\n', "<br>")
+}

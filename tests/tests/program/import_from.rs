@@ -1,0 +1,92 @@
+//! `gailou import --from`: exports of other systems, beside a server and without one.
+
+use std::path::Path;
+
+use gailou_tests::{GailouProcess, comments_on, replies_path};
+use serde_json::Value;
+
+use super::export::export;
+use super::{run_on, write_file};
+
+/// The path of an export in `tests/data/exports`.
+fn exported_by(system: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/exports");
+    folder.join(system).to_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn export_of_disqus_is_looked_at_and_then_imported_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let file = exported_by("disqus.xml");
+    let dry = run_on(&data, &["import", "--from", "disqus", &file, "--dry-run"]).await;
+    assert_eq!(dry.code, Some(0), "{}", dry.stderr);
+    let page = "article/blog.example/2020/hello\t3\thttp://www.blog.example/2020/hello/?utm_source=feed";
+    let lines: Vec<&str> = dry.stdout.lines().collect();
+    assert_eq!(lines, [page, r#"{"subjects":1,"comments":3,"left_out":1,"bad":1}"#]);
+    assert_eq!(dry.stderr, "post \"104\": its thread \"99\" is not in the file\nleft out: 1 spam\n");
+    assert!(!data.exists(), "nothing is written");
+
+    let strict = run_on(&data, &["import", "--from", "disqus", &file, "--strict"]).await;
+    assert_eq!((strict.code, strict.stdout.as_str(), data.exists()), (Some(1), "", false), "{}", strict.stderr);
+    for report in
+        [r#"{"imported":3,"skipped":0,"reparented":0,"bad":0}"#, r#"{"imported":0,"skipped":3,"reparented":0,"bad":0}"#]
+    {
+        let output = run_on(&data, &["import", "--from", "disqus", &file]).await;
+        assert_eq!((output.code, output.last_line()), (Some(0), report), "{}", output.stderr);
+        assert_eq!(output.stderr, dry.stderr);
+    }
+    let server = GailouProcess::start(&data).await;
+    let page = server.page("/v1/subjects/article/blog.example%2F2020%2Fhello/comments?sort=old").await;
+    let roots = comments_on(&page);
+    assert_eq!(
+        (&roots[0]["author"]["name"], roots.len()),
+        (&Value::from("Ann & Co"), 1),
+        "a deleted one without answers is not shown"
+    );
+    let html = roots[0]["html"].as_str().unwrap();
+    assert!(
+        html.contains("<strong>floor</strong> 第一层楼") && html.contains("href=\"https://e.example/?a=1&amp;b=2\"")
+    );
+    let replies = server.page(&replies_path(&roots[0])).await;
+    assert_eq!(replies["data"][0]["content"], "an answer to spam");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn export_is_imported_by_the_server_that_runs_with_rules_for_addresses() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let rules =
+        write_file(directory.path(), "map.tsv", "https://blog.example/2020/*\tarticle/*\n/about\ttopic/about\n");
+    let server = GailouProcess::start(&data).await;
+    let arguments = ["import", "--from", "isso", "--site", "blog.example", "--map", &rules];
+    let output = run_on(&data, &[&arguments[..], &[&exported_by("isso.db")]].concat()).await;
+    let report = r#"{"imported":9,"skipped":0,"reparented":0,"bad":0}"#;
+    assert_eq!((output.code, output.last_line()), (Some(0), report), "{}", output.stderr);
+    let page = server.page("/v1/subjects/article/hello/comments?sort=old").await;
+    let texts: Vec<&str> = comments_on(&page).iter().map(|comment| comment["content"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["first **floor** 第一层楼", "`code` without a name", "will be gone", ""]);
+    assert_eq!(page["data"][0]["likes"], 1);
+    assert_eq!(server.page("/v1/subjects/topic/about/comments").await["subject"]["comments"], 2);
+    drop(server);
+    assert_eq!(export(&data).await.len(), 9);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_use_is_refused_before_anything_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let rules = write_file(directory.path(), "map.tsv", "no tab\n");
+    for (arguments, code, message) in [
+        (vec!["import", "--from", "disqus", "-"], 2, "must be a file and not standard input"),
+        (vec!["import", "--from", "disqus", "x.xml", "--map", &rules], 2, "line 1 of the map: needs an address, a tab"),
+        (vec!["import", "--from", "disqus", "x.xml", "--map", "nowhere.tsv"], 2, "cannot read nowhere.tsv"),
+        (vec!["import", "--from", "usenet", "x"], 2, "invalid value 'usenet'"),
+        (vec!["import", "x.jsonl", "--dry-run"], 2, "--from <FROM>"),
+        (vec!["import", "--from", "disqus", "nowhere.xml"], 1, "cannot open the file nowhere.xml"),
+    ] {
+        let output = run_on(&data, &arguments).await;
+        assert_eq!(output.code, Some(code), "{arguments:?}: {}", output.stderr);
+        assert!(output.stderr.contains(message), "{arguments:?}: {}", output.stderr);
+    }
+}
