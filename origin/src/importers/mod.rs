@@ -56,6 +56,23 @@ pub(crate) enum System {
     Discussions,
 }
 
+impl System {
+    /// Its name on the command line. Ids of what was imported have it, so it stays.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Disqus => "disqus",
+            Self::Wordpress => "wordpress",
+            Self::Remark42 => "remark42",
+            Self::Artalk => "artalk",
+            Self::Waline => "waline",
+            Self::Isso => "isso",
+            Self::Twikoo => "twikoo",
+            Self::Commento => "commento",
+            Self::Discussions => "discussions",
+        }
+    }
+}
+
 /// Why a comment of an export is not imported, although nothing is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LeftOut {
@@ -173,15 +190,17 @@ fn read_file(system: System, file: &Path, found: &mut Found<'_>) -> anyhow::Resu
 #[derive(Debug, Default)]
 struct KnownComments {
     hasher: RandomState,
+    /// By subject and id.
     public: HashSet<u64>,
     /// Those that are left out, with what they answer.
     left_out: HashMap<String, Option<String>>,
 }
 
 impl KnownComments {
-    /// The comment that is imported as the parent of one that answered `parent`: it, or the first public one above it.
-    fn parent(&self, parent: Option<&String>, root: Option<&String>) -> Option<String> {
-        let is_public = |id: &String| self.public.contains(&self.hasher.hash_one(id));
+    /// The comment of this subject that is imported as the parent of one that answered `parent`: it, or the first public one
+    /// above it.
+    fn parent(&self, subject: &SubjectKey, parent: Option<&String>, root: Option<&String>) -> Option<String> {
+        let is_public = |id: &String| self.public.contains(&self.hasher.hash_one((subject, id)));
         let mut above = parent;
         // A chain of comments that are left out is no longer than they are many.
         for _ in 0..=self.left_out.len() {
@@ -208,16 +227,16 @@ struct Found<'a> {
 impl Found<'_> {
     /// A comment that was public.
     fn comment(&mut self, comment: ForeignComment) -> anyhow::Result<()> {
-        let Some(report) = &mut self.report else {
-            self.comments.public.insert(self.comments.hasher.hash_one(&comment.id));
-            return Ok(());
-        };
         let what = format!("comment {:?}", comment.id);
         let subject = match self.pages.subject(&comment.page) {
             Ok(subject) => subject,
             Err(reason) => return self.bad(&what, &reason),
         };
-        let parent = self.comments.parent(comment.parent.as_ref(), comment.root.as_ref());
+        let Some(report) = &mut self.report else {
+            self.comments.public.insert(self.comments.hasher.hash_one((&subject, &comment.id)));
+            return Ok(());
+        };
+        let parent = self.comments.parent(&subject, comment.parent.as_ref(), comment.root.as_ref());
         let (page, line) = (comment.page.clone(), line_of(self.system, comment, subject, parent));
         // What the import would refuse is named by its id in the export, and not by the number of a line that is in no file.
         match ImportLine::parse(line.to_json().as_bytes()) {
@@ -244,19 +263,24 @@ impl Found<'_> {
     }
 }
 
+/// An id of a system, so that those of another one on the same page are other comments.
+fn id_of(system: System, id: &str) -> String {
+    if id.is_empty() { String::new() } else { format!("{} {id}", system.name()) }
+}
+
 fn line_of(system: System, comment: ForeignComment, subject: SubjectKey, parent: Option<String>) -> ImportLine {
     let name = text::shown_name(&comment.name);
     let id = match &comment.author_key {
         // An address is of the same person in every system.
         Some(key) if key.contains('@') => MemberId::imported(&format!("mail {}", key.trim().to_lowercase())),
-        Some(key) => MemberId::imported(&format!("{system:?} {key}")),
+        Some(key) => MemberId::imported(&format!("{} {key}", system.name())),
         None => MemberId::imported(&name),
     };
     ImportLine {
         subject,
-        id: comment.id,
+        id: id_of(system, &comment.id),
         root: None,
-        parent,
+        parent: parent.map(|parent| id_of(system, &parent)),
         author: Author::new(id, name, None, 0, None),
         content: match comment.content {
             Content::Markdown(text) => text,

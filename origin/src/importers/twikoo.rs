@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
+use url::Url;
 
 use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
 
@@ -76,13 +77,18 @@ fn time_of(value: &Value) -> Result<u64, String> {
     }
 }
 
+/// The path of a page on the site where it was commented on.
+fn page_of(path: &str, href: Option<&str>) -> String {
+    let page = href.and_then(|href| Url::parse(href).ok()).and_then(|site| site.join(path).ok());
+    page.map_or_else(|| path.to_owned(), String::from)
+}
+
 fn comment(entry: &TwikooComment) -> Result<ForeignComment, String> {
     let created_at = time_of(&entry.created)?;
     let count = |members: &Option<Vec<Value>>| members.as_ref().map_or(0, Vec::len) as u64;
     let some = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     Ok(ForeignComment {
-        // The whole address, where there is one: `url` is a path.
-        page: some(&entry.href).filter(|href| href.starts_with("http")).unwrap_or_else(|| entry.url.clone()),
+        page: page_of(&entry.url, entry.href.as_deref()),
         id: id_of(entry),
         parent: some(&entry.pid),
         root: some(&entry.rid),
