@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { memberToken, newSubject, postComment } from './support/api.mjs';
+import { call, memberToken, newSubject, postComment } from './support/api.mjs';
 import { BASE, BLOCKED_CATEGORY, BLOCKED_WORD, skipWithout } from './support/environment.mjs';
 import {
   assertAttribute,
@@ -152,6 +152,13 @@ describe('writing', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       await comment.getByRole('button', { name: 'Cancel' }).click();
       await assertVisible(comment.locator('.body').filter({ hasText: before }), 'the comment');
       assert.equal(await edit(), before, 'after it was cancelled');
+      await input.fill('half another edit');
+      const elsewhere = newText('Edited elsewhere');
+      const options = { body: { content: elsewhere }, token: author };
+      assert.equal((await call('PATCH', `/v1/comments/${id}`, options)).status, 200);
+      await page.reload();
+      await assertVisible(comment.locator('.body').filter({ hasText: elsewhere }), 'the new text');
+      assert.equal(await edit(), elsewhere, 'after it was edited elsewhere');
     });
   });
 

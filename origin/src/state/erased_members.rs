@@ -2,10 +2,10 @@
 //! or were called. And which guests have become members: their tokens are refused too.
 //!
 //! [`crate::jobs::follow_erasures`] reads the tables twice a second, so an erasure or a merge is in force everywhere
-//! within a second. A member stays erased for ever: 16 to 32 bytes each, some 30 MB for a million; twice as much for a
-//! guest.
+//! within a second. A member stays erased for ever: 16 to 32 bytes each, some 30 MB for a million; five times as much for
+//! a guest.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use gailou_shared::id::MemberId;
 use gailou_shared::wire::MemberRef;
@@ -20,6 +20,8 @@ use crate::ports::store::{ErasureReader, Result};
 const ROWS_PER_READ: usize = 5_000;
 /// How much of what was read is read again, in milliseconds: an earlier one may be committed later.
 const LATE_COMMIT_MS: u64 = 60_000;
+/// Guests of a member that are known, the last ones: few readers have been more of them in a day.
+const MAX_GUESTS_OF_MEMBER: usize = 4;
 
 /// The erased members, and the merged guests.
 #[derive(Debug, Default)]
@@ -27,6 +29,8 @@ pub struct ErasedMembers {
     members: RwLock<HashSet<MemberId>>,
     /// The guests who have become members.
     heirs: RwLock<HashMap<MemberId, MemberId>>,
+    /// The last guests who have become a member.
+    guests: RwLock<HashMap<MemberId, VecDeque<MemberId>>>,
     /// The last erasure or merge that was read.
     last: Mutex<Option<MemberEnd>>,
 }
@@ -52,15 +56,30 @@ impl ErasedMembers {
         self.heirs.read().get(&guest).copied()
     }
 
+    /// The last guests who have become this member.
+    pub fn guests_of(&self, heir: MemberId) -> Vec<MemberId> {
+        self.guests.read().get(&heir).map_or_else(Vec::new, |guests| guests.iter().copied().collect())
+    }
+
     /// Adds a guest whom this process has merged into a member.
     pub fn add_heir(&self, guest: MemberId, heir: MemberId) {
-        self.heirs.write().insert(guest, heir);
+        if self.heirs.write().insert(guest, heir) == Some(heir) {
+            return;
+        }
+        let mut guests = self.guests.write();
+        let guests = guests.entry(heir).or_default();
+        guests.push_back(guest);
+        if guests.len() > MAX_GUESTS_OF_MEMBER {
+            guests.pop_front();
+        }
     }
 
     fn extend(&self, ends: &[MemberEnd]) {
         let (merged, erased): (Vec<&MemberEnd>, Vec<_>) = ends.iter().partition(|end| end.heir.is_some());
         self.members.write().extend(erased.into_iter().map(|end| end.member));
-        self.heirs.write().extend(merged.into_iter().filter_map(|end| Some((end.member, end.heir?))));
+        for (guest, heir) in merged.into_iter().filter_map(|end| Some((end.member, end.heir?))) {
+            self.add_heir(guest, heir);
+        }
     }
 
     /// Reads the erasures and merges since the last call.
@@ -199,5 +218,9 @@ mod tests {
         erased.follow(&tables).await.unwrap();
         assert_eq!((erased.heir_of(guest), erased.heir_of(heir)), (Some(heir), None));
         assert!(!erased.contains(guest) && !erased.contains(heir), "neither is erased");
+        assert_eq!((erased.guests_of(heir), erased.guests_of(guest)), (vec![guest], vec![]));
+        erased.follow(&tables).await.unwrap();
+        (2..7).for_each(|n| erased.add_heir(MemberId::guest(n), heir));
+        assert_eq!(erased.guests_of(heir), [3, 4, 5, 6].map(MemberId::guest), "the last ones, each once");
     }
 }

@@ -61,6 +61,23 @@ async fn names(origin: &TestOrigin, comment: &Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn post_that_a_guest_sent_is_no_second_one_when_the_member_sends_it_again() {
+    let origin = TestOrigin::start().await;
+    let (guest, ann) = (origin.register_guest(GUEST_NAME).await, ann());
+    let send = async |by: &TestMember, key: char| {
+        let post = origin.request(&format!("POST {}", comments_path("article/1"))).by(by);
+        post.idempotency_key(&key.to_string().repeat(32)).json(&json!({"content": "once"})).send().await
+    };
+    let first = send(&guest, '1').await.expect(201);
+    merge(&origin, &ann, &guest).await;
+    let again = send(&ann, '1').await;
+    assert_eq!((again.status, id(&again.json)), (201, id(&first)), "{}", again.text);
+    assert_ne!(id(&send(&ann, '2').await.expect(201)), id(&first));
+    origin.wait_until_persisted().await;
+    assert_eq!(origin.current_page("article/1", &comments_path("article/1")).await["subject"]["comments"], 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_guest_wrote_and_liked_is_the_members() {
     let origin = TestOrigin::start().await;
     origin.load_terms(&[("moonquake", TermAction::Review)]).await;

@@ -121,7 +121,8 @@ export class Composer {
         if (edit) this.#draft.save('');
         close();
       });
-    const of = edit ? `edit ${edit.id}` : parent?.id;
+    // A text that was begun before the comment was edited elsewhere is of another edit.
+    const of = edit ? `edit ${edit.id} ${edit.edited_at}` : parent?.id;
     this.#draft = new ComposerDraft(tabStorage, draftScope(thread.api.base, thread.subject, of));
     this.#form = new ComposerForm(
       shell ?? composerShell(this.#label(), this.#label()),

@@ -12,7 +12,7 @@ const MAX_QUERY_CHARS = 200;
 
 interface StateButton {
   next: SubjectState;
-  label: 'openSubject' | 'closeSubject' | 'hideSubject' | 'showSubject';
+  label: 'openSubject' | 'closeSubject' | 'hideSubject' | 'showSubject' | 'showClosedSubject';
   look: string;
 }
 
@@ -23,7 +23,10 @@ const HIDE: StateButton = { next: 'hidden', label: 'hideSubject', look: '' };
 const STATE_BUTTONS: Record<SubjectState, readonly StateButton[]> = {
   open: [CLOSE, HIDE],
   closed: [{ next: 'open', label: 'openSubject', look: 'good' }, HIDE],
-  hidden: [{ next: 'open', label: 'showSubject', look: 'good' }],
+  hidden: [
+    { next: 'open', label: 'showSubject', look: 'good' },
+    { next: 'closed', label: 'showClosedSubject', look: '' },
+  ],
 };
 
 const nameOf = ({ type, key }: ModeratedSubject) => `${type}/${key}`;

@@ -235,6 +235,7 @@ export const en = {
   openSubject: 'Open the thread',
   hideSubject: 'Hide it',
   showSubject: 'Show it again',
+  showClosedSubject: 'Show it, closed',
   editSubject: 'Edit',
   subjectTitle: 'Title',
   subjectAddress: 'Address',

@@ -223,6 +223,7 @@ export const zh: ConsoleText = {
   openSubject: '开放主题',
   hideSubject: '隐藏',
   showSubject: '重新显示',
+  showClosedSubject: '显示，但关闭评论',
   editSubject: '编辑',
   subjectTitle: '标题',
   subjectAddress: '地址',

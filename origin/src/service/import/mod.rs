@@ -1,6 +1,6 @@
 //! Threads from JSON lines, for `gailou import` and for admins.
 //!
-//! Reads the whole input into temporary files ([`staged`]); then, part by part, looks up which comments the store has,
+//! Reads the whole input into files of its own ([`staged`]); then, part by part, looks up which comments the store has,
 //! resolves parents, allocates ids, and appends in the order of the floors. The word filter and the rate limits do not
 //! apply: imported comments were published before. Promise: a second run changes nothing, an interrupted run can be
 //! repeated, a bad line affects no other line, and memory holds one part and no more.
@@ -104,14 +104,17 @@ impl Import {
     /// Reads every line.
     ///
     /// # Errors
-    /// When the input is interrupted, or does not fit into the temporary files.
+    /// When the input is interrupted, or does not fit onto the disk.
     pub async fn read(
         app: &AppState,
         place: OwnedSemaphorePermit,
         input: &mut dyn Input,
         observer: &mut dyn ImportObserver,
     ) -> Result<Self> {
-        let (lines, report) = (StagedLines::default(), ImportReport::default());
+        // A container may have no folder for temporary files, and that of a cluster no data directory.
+        let (data, temporary) = (&app.config.data, std::env::temp_dir());
+        let lines = StagedLines::new(if data.is_dir() { data } else { &temporary });
+        let report = ImportReport::default();
         let mut import = Self { lines, now: app.now(), report, _place: place };
         let mut lines = InputLines::new(input, MAX_LINE_BYTES);
         let mut number = 0;

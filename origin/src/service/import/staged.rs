@@ -1,11 +1,11 @@
 //! The good lines of an input between reading and writing: in parts, each with all lines of its subjects.
 //!
 //! Promise: memory holds a buffer of bounded size for each of [`PART_COUNT`] parts, and one part at a time, however long the
-//! input is. What does not fit is in files without a name, where the machine has its temporary files; they end with the
-//! import.
+//! input is. What does not fit is in files without a name, which end with the import.
 
 use std::fs::File;
 use std::io::{self, BufReader, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
 
 use gailou_shared::id::{SLOT_COUNT, Slot};
 use tokio::task::spawn_blocking;
@@ -25,6 +25,8 @@ pub(super) type NumberedLine = (usize, ImportLine);
 /// The lines of an input.
 #[derive(Debug)]
 pub(super) struct StagedLines {
+    /// Where the files are.
+    folder: PathBuf,
     parts: Vec<LinesOfSlots>,
     count: u64,
 }
@@ -37,13 +39,13 @@ struct LinesOfSlots {
     buffer: Vec<u8>,
 }
 
-impl Default for StagedLines {
-    fn default() -> Self {
-        Self { parts: std::iter::repeat_with(LinesOfSlots::default).take(PART_COUNT).collect(), count: 0 }
-    }
-}
-
 impl StagedLines {
+    /// None yet. What does not fit into memory will be in this folder.
+    pub(super) fn new(folder: &Path) -> Self {
+        let parts = std::iter::repeat_with(LinesOfSlots::default).take(PART_COUNT).collect();
+        Self { folder: folder.to_owned(), parts, count: 0 }
+    }
+
     /// How many lines there are.
     pub(super) const fn count(&self) -> u64 {
         self.count
@@ -57,12 +59,12 @@ impl StagedLines {
     /// Takes a line as it is in the input, one that [`ImportLine::parse`] reads. Its subject lies in this slot.
     ///
     /// # Errors
-    /// When there is no room for temporary files.
+    /// When there is no room for the files.
     pub(super) async fn add(&mut self, number: usize, slot: Slot, line: &[u8]) -> io::Result<()> {
         let part = usize::from(slot.get()) * PART_COUNT / usize::from(SLOT_COUNT);
         let part = self.parts.get_mut(part).ok_or_else(|| io::Error::other("a slot without a part"))?;
         if part.buffer.len() + line.len() > MAX_BUFFER_BYTES {
-            part.write_buffer().await?;
+            part.write_buffer(&self.folder).await?;
         }
         part.buffer.extend_from_slice(number.to_string().as_bytes());
         part.buffer.push(NUMBER_SEPARATOR);
@@ -75,7 +77,7 @@ impl StagedLines {
     /// The lines of a part, in the order of the input. They can be read again.
     ///
     /// # Errors
-    /// When its temporary file cannot be read.
+    /// When its file cannot be read.
     pub(super) async fn read_part(&self, part: usize) -> io::Result<Vec<NumberedLine>> {
         let part = self.parts.get(part).ok_or_else(|| io::Error::other("there is no such part"))?;
         let (file, buffer) = (part.file.as_ref().map(File::try_clone).transpose()?, part.buffer.clone());
@@ -93,10 +95,11 @@ impl StagedLines {
 }
 
 impl LinesOfSlots {
-    async fn write_buffer(&mut self) -> io::Result<()> {
-        let (file, mut buffer) = (self.file.take(), std::mem::take(&mut self.buffer));
+    async fn write_buffer(&mut self, folder: &Path) -> io::Result<()> {
+        let (file, folder) = (self.file.take(), folder.to_owned());
+        let mut buffer = std::mem::take(&mut self.buffer);
         let write = move || {
-            let mut file = file.map_or_else(tempfile::tempfile, Ok)?;
+            let mut file = file.map_or_else(|| tempfile::tempfile_in(folder), Ok)?;
             file.seek(SeekFrom::End(0))?;
             file.write_all(&buffer)?;
             buffer.clear();
@@ -109,7 +112,7 @@ impl LinesOfSlots {
 }
 
 fn read_lines(mut from: impl io::BufRead, into: &mut Vec<NumberedLine>) -> io::Result<()> {
-    let damaged = || io::Error::new(io::ErrorKind::InvalidData, "a temporary file has changed");
+    let damaged = || io::Error::new(io::ErrorKind::InvalidData, "a file of an import has changed");
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line)? > 0 {
         let at = line.iter().position(|byte| *byte == NUMBER_SEPARATOR).ok_or_else(damaged)?;
@@ -130,7 +133,8 @@ mod tests {
     async fn lines_of_a_subject_are_together_and_in_their_order_however_many() {
         const LINES: usize = 3_000;
         let subject = |n: usize| SubjectKey::new("article", &(n % 7).to_string()).unwrap();
-        let mut staged = StagedLines::default();
+        let folder = tempfile::tempdir().unwrap();
+        let mut staged = StagedLines::new(folder.path());
         for number in 1..=LINES {
             let subject = subject(number);
             let content = "字".repeat(300);
@@ -158,5 +162,12 @@ mod tests {
             }
             assert_eq!(seen, LINES);
         }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "they have no name");
+        drop(folder);
+        let mut staged = StagedLines::new(Path::new("/nowhere"));
+        let line = vec![b'x'; MAX_BUFFER_BYTES];
+        let slot = subject(1).slot();
+        staged.add(1, slot, &line).await.unwrap();
+        staged.add(2, slot, &line).await.unwrap_err();
     }
 }

@@ -64,6 +64,12 @@ pub async fn publish(
     let mut place = app.writes.admit().await?;
     let idempotency_key = idempotency_key.as_ref();
     let subject = key.clone();
+    // The reader may have sent it as a guest, and signed in before the answer came.
+    for guest in app.erased_members.guests_of(member.id) {
+        if let Some(first) = find_first_answer(app, guest, &subject, idempotency_key).await? {
+            return Ok(first);
+        }
+    }
     let checked = match let_through {
         Ok(()) => check(app, member, source, &key, &new).await,
         Err(refusal) => Err(refusal),
@@ -72,13 +78,13 @@ pub async fn publish(
         Ok(mut checked) => {
             // The classifier is asked once.
             if classify::is_asked(app, member, &checked.text)
-                && let Some(first) = find_first_answer(app, member, &subject, idempotency_key).await?
+                && let Some(first) = find_first_answer(app, member.id, &subject, idempotency_key).await?
             {
                 return Ok(first);
             }
             // Nor does an attempt that is repeated use the pictures once more.
             if !checked.media.is_empty()
-                && let Some(first) = find_first_answer(app, member, &subject, idempotency_key).await?
+                && let Some(first) = find_first_answer(app, member.id, &subject, idempotency_key).await?
             {
                 return Ok(first);
             }

@@ -1,6 +1,6 @@
 //! The first answer to a request with an idempotency key, for every repetition of it.
 
-use gailou_shared::id::SubjectKey;
+use gailou_shared::id::{MemberId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::token::Member;
 use gailou_shared::wire::CommentState;
@@ -19,20 +19,20 @@ pub(super) async fn replay_or_refuse(
     idempotency_key: Option<&IdempotencyKey>,
     refusal: ServiceError,
 ) -> ServiceResult<Published> {
-    find_first_answer(app, member, subject, idempotency_key).await?.ok_or(refusal)
+    find_first_answer(app, member.id, subject, idempotency_key).await?.ok_or(refusal)
 }
 
 /// The first answer where the request was carried out before.
 pub(super) async fn find_first_answer(
     app: &AppState,
-    member: &Member,
+    member: MemberId,
     subject: &SubjectKey,
     idempotency_key: Option<&IdempotencyKey>,
 ) -> ServiceResult<Option<Published>> {
     let Some(key) = idempotency_key else { return Ok(None) };
-    app.journal.resume(member.id, &key.key).await?;
+    app.journal.resume(member, &key.key).await?;
     let since = app.now().saturating_sub(limits::IDEMPOTENCY_WINDOW_MS);
-    match app.store.find_remembered(subject, member.id, &key.key, since).await? {
+    match app.store.find_remembered(subject, member, &key.key, since).await? {
         Some(first) => replay(app, &first, key).await.map(Some),
         None => Ok(None),
     }
