@@ -40,7 +40,7 @@ pub(super) async fn run_command(config: Config, command: AdminCommand, input: Co
         }
     }
     let mut console = Terminal::new();
-    let mut input = input.open().await?;
+    let mut input = input.open(&config).await?;
     if config.cluster.is_some() {
         return run_in_cluster(config, command, &mut *input, &mut console).await;
     }

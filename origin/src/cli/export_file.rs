@@ -17,7 +17,8 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use crate::cli::EXIT_FAILED;
 use crate::config::Config;
 use crate::domain::import_line::ImportLine;
-use crate::importers::{ExportReader, ExportReport, PageMap, System, read};
+use crate::importers::{Export, ExportReader, ExportReport, PageMap, System};
+use crate::service::avatar::PICTURES_PATH;
 use crate::service::import::Input;
 
 /// Lines that are read before the import takes them.
@@ -46,9 +47,7 @@ pub(super) struct ExportOptions {
 /// An export of another system.
 #[derive(Debug)]
 pub(super) struct ExportFile {
-    system: System,
-    file: PathBuf,
-    pages: PageMap,
+    export: Export,
     pub(super) is_dry_run: bool,
 }
 
@@ -64,7 +63,8 @@ impl ExportFile {
         let read = |path: PathBuf| fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
         let rules = map.map(read).transpose()?.unwrap_or_default();
         let pages = PageMap::new(&kind, site.as_deref(), &rules)?;
-        Ok(Some(Self { system, file: file.to_owned(), pages, is_dry_run }))
+        let export = Export { system, file: file.to_owned(), pages, avatars: None };
+        Ok(Some(Self { export, is_dry_run }))
     }
 
     /// Says what an import would do: a line a subject on standard output, and last the counts. Returns the exit code.
@@ -99,8 +99,12 @@ impl ExportFile {
     ///
     /// # Errors
     /// When the file cannot be opened.
-    pub(super) fn into_input(self) -> anyhow::Result<ExportInput> {
-        fs::File::open(&self.file).with_context(|| format!("cannot open the file {}", self.file.display()))?;
+    pub(super) fn into_input(mut self, config: &Config) -> anyhow::Result<ExportInput> {
+        let file = &self.export.file;
+        fs::File::open(file).with_context(|| format!("cannot open the file {}", file.display()))?;
+        // The address at which readers get pictures must be one that stays.
+        let address = config.public_url.as_ref().filter(|_| config.avatars.url.is_some());
+        self.export.avatars = address.map(|address| format!("{}{PICTURES_PATH}", address.trim_end_matches('/')));
         let (sender, lines) = mpsc::channel(LINES_AHEAD);
         let reading = spawn_blocking(move || {
             let report = self.read(&mut SentExport(sender))?;
@@ -110,13 +114,13 @@ impl ExportFile {
     }
 
     fn read(&self, reader: &mut dyn ExportReader) -> anyhow::Result<ExportReport> {
-        read(self.system, &self.file, &self.pages, reader)
-            .with_context(|| format!("cannot read {} as an export of {:?}", self.file.display(), self.system))
+        let Export { system, file, .. } = &self.export;
+        self.export.read(reader).with_context(|| format!("cannot read {} as an export of {system:?}", file.display()))
     }
 
     fn print_left_out(&self, report: &ExportReport) -> io::Result<()> {
         if *report == ExportReport::default() {
-            return writeln!(io::stderr(), "the file has no comments; is it an export of {:?}?", self.system);
+            return writeln!(io::stderr(), "the file has no comments; is it an export of {:?}?", self.export.system);
         }
         let counts: Vec<String> =
             report.left_out.iter().map(|(why, count)| format!("{count} {}", why.name())).collect();

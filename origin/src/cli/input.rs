@@ -12,6 +12,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::cli::export_file::ExportFile;
+use crate::config::Config;
 use crate::service::import::Input;
 
 /// Bytes read at a time.
@@ -29,11 +30,11 @@ pub(super) enum CommandInput {
 impl CommandInput {
     /// # Errors
     /// When the file cannot be opened; the message names the path.
-    pub(super) async fn open(self) -> anyhow::Result<Box<dyn Input>> {
+    pub(super) async fn open(self, config: &Config) -> anyhow::Result<Box<dyn Input>> {
         Ok(match self {
             Self::Nothing => Box::new(InputReader(Box::pin(tokio::io::empty()))),
             Self::File(path) => Box::new(InputReader::open(&path).await?),
-            Self::Export(export) => Box::new(export.into_input()?),
+            Self::Export(export) => Box::new(export.into_input(config)?),
         })
     }
 }

@@ -5,6 +5,7 @@
 
 use gailou_shared::id::{MemberId, SubjectKey};
 use gailou_shared::limits;
+use gailou_shared::token::is_avatar;
 use gailou_shared::wire::{Author, StaffRole};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -69,7 +70,7 @@ impl ImportLine {
 
     /// Writes the line, without a line break. Fields with their default are left out.
     pub(crate) fn to_json(&self) -> String {
-        let Author { id, name, level, role, .. } = &self.author;
+        let Author { id, name, avatar, level, role, .. } = &self.author;
         let line = WrittenLine {
             subject: format_args!("{}:{}", self.subject.kind(), self.subject.key()),
             id: &self.id,
@@ -77,6 +78,7 @@ impl ImportLine {
             parent: self.parent.as_deref(),
             author: name,
             author_id: (*id != MemberId::imported(name)).then_some(*id),
+            author_avatar: avatar.as_deref(),
             author_level: *level,
             author_role: *role,
             content: &self.content,
@@ -106,6 +108,8 @@ struct WrittenLine<'a> {
     author: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     author_id: Option<MemberId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author_avatar: Option<&'a str>,
     #[serde(skip_serializing_if = "is_zero")]
     author_level: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -200,6 +204,15 @@ impl Fields {
             Some(id) => id.parse().map_err(|e| format!("`author_id` {e}"))?,
             None => MemberId::imported(name),
         };
+        let avatar = match self.text("author_avatar")? {
+            Some(address) if !is_avatar(address) => {
+                let most = limits::MAX_AVATAR_BYTES;
+                return Err(format!(
+                    "`author_avatar` must be an address by http(s) or a path, of at most {most} bytes"
+                ));
+            }
+            address => address.map(str::to_owned),
+        };
         let level = self.number("author_level", u8::MAX.into())?.unwrap_or(0);
         let role = match self.text("author_role")? {
             None => None,
@@ -207,7 +220,7 @@ impl Fields {
             Some("admin") => Some(StaffRole::Admin),
             Some(_) => return Err("`author_role` must be moderator or admin".into()),
         };
-        Ok(Author::new(id, name.to_owned(), None, u8::try_from(level).unwrap_or(u8::MAX), role))
+        Ok(Author::new(id, name.to_owned(), avatar, u8::try_from(level).unwrap_or(u8::MAX), role))
     }
 
     /// Content may be empty: other systems have such comments.
@@ -265,6 +278,8 @@ mod tests {
         check("author", "\" Bob \"", |l| l.author.name == "Bob" && l.author.id == MemberId::imported("Bob"));
         check("author_id", "\"7\"", |l| l.author.id.get() == 7);
         check("author_level", "6", |l| l.author.level == 6);
+        check("author_avatar", "\"/v1/avatars/x\"", |l| l.author.avatar.as_deref() == Some("/v1/avatars/x"));
+        check("author_avatar", "null", |l| l.author.avatar.is_none());
         check("author_role", "\"admin\"", |l| l.author.role == Some(StaffRole::Admin));
         check("content", "\"a\\r\\n\\tb\"", |l| l.content == "a\r\n\tb");
         check("likes", "null", |l| l.likes == 0);
@@ -298,6 +313,8 @@ mod tests {
         check("author_id", "\"07\"");
         check("author_level", "256");
         check("author_role", "\"member\"");
+        check("author_avatar", "\"javascript:x\"");
+        check("author_avatar", "7");
         check("author_level", "-1");
         check("content", &format!("{:?}", "字".repeat(5_001)));
         check("content", "\"\\u0007\"");
@@ -333,15 +350,17 @@ mod tests {
         let time = || prop_oneof![(0u64..100_000_000).prop_map(|s| s * 1_000), MIN_MILLISECONDS..MAX_EXACT_NUMBER];
         let text = ("[a-z0-9_-]{1,32}", "[^\\p{C}]{1,100}", "[^\\p{C}]{1,100}", "[^\\p{Cc}]{0,200}|(\\r|\\n|\\t){1,9}");
         let role = proptest::option::of(prop_oneof![Just(StaffRole::Moderator), Just(StaffRole::Admin)]);
+        let avatar = proptest::option::of("https://[a-z]{1,9}\\.example/[a-z\"]{0,9}");
         let names = (
             "[^\\p{C}\\p{Z}]([^\\p{C}]{0,62}[^\\p{C}\\p{Z}])?",
             proptest::option::of(1u64..1 << 62),
             any::<u8>(),
             role,
+            avatar,
         );
         let more = (time(), proptest::option::of(time()), 0..MAX_EXACT_NUMBER, 0..MAX_EXACT_NUMBER, any::<[bool; 2]>());
         (text, (source(), source()), names, more).prop_map(
-            |(text, (root, parent), (name, number, level, role), more)| {
+            |(text, (root, parent), (name, number, level, role, avatar), more)| {
                 let (created_at, edited_at, likes, dislikes, [deleted, pinned]) = more;
                 let member = number.map_or_else(|| MemberId::imported(&name), |n| MemberId::new(n).unwrap());
                 ImportLine {
@@ -349,7 +368,7 @@ mod tests {
                     root: root.filter(|root| *root != text.2),
                     id: text.2,
                     parent,
-                    author: Author::new(member, name, None, level, role),
+                    author: Author::new(member, name, avatar, level, role),
                     content: text.3,
                     likes,
                     dislikes,

@@ -23,12 +23,14 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use gailou_shared::id::{MemberId, SubjectKey};
 use gailou_shared::wire::Author;
 
+use crate::domain::avatar::AvatarHash;
+use crate::domain::email_address::EmailAddress;
 use crate::domain::import_line::ImportLine;
 pub(crate) use crate::importers::pages::PageMap;
 
@@ -110,6 +112,8 @@ struct ForeignComment {
     /// What is its author's alone, also among people of one name: an e-mail address, or the system's own id. It is hashed, and
     /// not kept.
     author_key: Option<String>,
+    /// Of an e-mail address that the export itself does not have.
+    avatar_hash: Option<String>,
     content: Content,
     /// Unix milliseconds.
     created_at: u64,
@@ -155,21 +159,59 @@ pub(crate) struct ExportReport {
     pub(crate) bad: u64,
 }
 
-/// Reads an export.
-///
-/// # Errors
-/// When the file is no export of this system, when it is damaged, or when `reader` takes no more.
-pub(crate) fn read(
-    system: System,
-    file: &Path,
-    pages: &PageMap,
-    reader: &mut dyn ExportReader,
-) -> anyhow::Result<ExportReport> {
-    let mut found = Found { system, pages, reader, comments: KnownComments::default(), report: None };
-    read_file(system, file, &mut found)?;
-    found.report = Some(ExportReport::default());
-    read_file(system, file, &mut found)?;
-    Ok(found.report.unwrap_or_default())
+/// An export, and how it is read.
+#[derive(Debug)]
+pub(crate) struct Export {
+    pub(crate) system: System,
+    pub(crate) file: PathBuf,
+    pub(crate) pages: PageMap,
+    /// Before the hash of an e-mail address, in the address of a picture; `None` where pictures by hash are not configured.
+    pub(crate) avatars: Option<String>,
+}
+
+impl Export {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When the file is no export of this system, when it is damaged, or when `reader` takes no more.
+    pub(crate) fn read(&self, reader: &mut dyn ExportReader) -> anyhow::Result<ExportReport> {
+        let mut found = Found { export: self, reader, comments: KnownComments::default(), report: None };
+        read_file(self.system, &self.file, &mut found)?;
+        found.report = Some(ExportReport::default());
+        read_file(self.system, &self.file, &mut found)?;
+        Ok(found.report.unwrap_or_default())
+    }
+
+    fn line(&self, comment: ForeignComment, subject: SubjectKey, parent: Option<String>) -> ImportLine {
+        let (name, system) = (text::shown_name(&comment.name), self.system);
+        let (id, hash) = match &comment.author_key {
+            None => (MemberId::imported(&name), None),
+            Some(key) => match EmailAddress::parse(&key.to_lowercase()) {
+                // An address is of the same person in every system.
+                Some(email) => (MemberId::imported(&format!("mail {email}")), Some(AvatarHash::of(&email))),
+                None => (MemberId::imported(&format!("{} {key}", system.name())), None),
+            },
+        };
+        let hash = hash.or_else(|| AvatarHash::parse(comment.avatar_hash.as_deref()?));
+        let avatar = self.avatars.as_ref().zip(hash).map(|(before, hash)| format!("{before}{hash}"));
+        ImportLine {
+            subject,
+            id: id_of(system, &comment.id),
+            root: None,
+            parent: parent.map(|parent| id_of(system, &parent)),
+            author: Author::new(id, name, avatar, 0, None),
+            content: match comment.content {
+                Content::Markdown(text) => text,
+                Content::Html(html) => text::markdown(&html),
+            },
+            likes: comment.likes,
+            dislikes: comment.dislikes,
+            created_at: comment.created_at,
+            edited_at: comment.edited_at,
+            deleted: comment.deleted,
+            pinned: comment.pinned,
+        }
+    }
 }
 
 fn read_file(system: System, file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
@@ -216,8 +258,7 @@ impl KnownComments {
 
 /// Takes what a system's reader finds.
 struct Found<'a> {
-    system: System,
-    pages: &'a PageMap,
+    export: &'a Export,
     reader: &'a mut dyn ExportReader,
     comments: KnownComments,
     /// Of the second reading; `None` during the first.
@@ -228,7 +269,7 @@ impl Found<'_> {
     /// A comment that was public.
     fn comment(&mut self, comment: ForeignComment) -> anyhow::Result<()> {
         let what = format!("comment {:?}", comment.id);
-        let subject = match self.pages.subject(&comment.page) {
+        let subject = match self.export.pages.subject(&comment.page) {
             Ok(subject) => subject,
             Err(reason) => return self.bad(&what, &reason),
         };
@@ -237,7 +278,7 @@ impl Found<'_> {
             return Ok(());
         };
         let parent = self.comments.parent(&subject, comment.parent.as_ref(), comment.root.as_ref());
-        let (page, line) = (comment.page.clone(), line_of(self.system, comment, subject, parent));
+        let (page, line) = (comment.page.clone(), self.export.line(comment, subject, parent));
         // What the import would refuse is named by its id in the export, and not by the number of a line that is in no file.
         match ImportLine::parse(line.to_json().as_bytes()) {
             Ok(line) => {
@@ -266,31 +307,4 @@ impl Found<'_> {
 /// An id of a system, so that those of another one on the same page are other comments.
 fn id_of(system: System, id: &str) -> String {
     if id.is_empty() { String::new() } else { format!("{} {id}", system.name()) }
-}
-
-fn line_of(system: System, comment: ForeignComment, subject: SubjectKey, parent: Option<String>) -> ImportLine {
-    let name = text::shown_name(&comment.name);
-    let id = match &comment.author_key {
-        // An address is of the same person in every system.
-        Some(key) if key.contains('@') => MemberId::imported(&format!("mail {}", key.trim().to_lowercase())),
-        Some(key) => MemberId::imported(&format!("{} {key}", system.name())),
-        None => MemberId::imported(&name),
-    };
-    ImportLine {
-        subject,
-        id: id_of(system, &comment.id),
-        root: None,
-        parent: parent.map(|parent| id_of(system, &parent)),
-        author: Author::new(id, name, None, 0, None),
-        content: match comment.content {
-            Content::Markdown(text) => text,
-            Content::Html(html) => text::markdown(&html),
-        },
-        likes: comment.likes,
-        dislikes: comment.dislikes,
-        created_at: comment.created_at,
-        edited_at: comment.edited_at,
-        deleted: comment.deleted,
-        pinned: comment.pinned,
-    }
 }

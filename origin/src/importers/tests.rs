@@ -45,9 +45,13 @@ fn fixture(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/exports").join(name)
 }
 
+fn export(system: System, file: PathBuf) -> Export {
+    Export { system, file, pages: PageMap::new("article", Some("https://blog.example"), "").unwrap(), avatars: None }
+}
+
 fn check(system: System, name: &str, expected: &str, left_out: &[(LeftOut, u64)]) {
-    let (pages, mut written) = (PageMap::new("article", Some("https://blog.example"), "").unwrap(), Written::default());
-    let report = read(system, &fixture(name), &pages, &mut written).unwrap();
+    let mut written = Written::default();
+    let report = export(system, fixture(name)).read(&mut written).unwrap();
     assert_eq!(written.0.trim_end(), expected.trim(), "{name}");
     let (lines, bad) = (expected.trim().lines().count() as u64, expected.matches("BAD").count() as u64);
     assert_eq!(report, ExportReport { comments: lines - bad, left_out: left_out.iter().copied().collect(), bad });
@@ -202,10 +206,10 @@ blog.example/2020/hello DC_3 - bob +0-0 1643709720000 deleted
 
 #[test]
 fn same_person_is_one_member_whatever_the_system() {
-    struct Authors(BTreeMap<String, MemberId>);
+    struct Authors(BTreeMap<String, Author>);
     impl ExportReader for Authors {
         fn line(&mut self, _: &str, line: &ImportLine) -> anyhow::Result<()> {
-            self.0.insert(format!("{} {}", line.author.name, line.id), line.author.id);
+            self.0.insert(format!("{} {}", line.author.name, line.id), line.author.clone());
             Ok(())
         }
 
@@ -213,13 +217,23 @@ fn same_person_is_one_member_whatever_the_system() {
             Ok(())
         }
     }
-    let (pages, mut authors) = (PageMap::new("article", Some("blog.example"), "").unwrap(), Authors(BTreeMap::new()));
-    for (system, name) in
-        [(System::Wordpress, "wordpress.xml"), (System::Isso, "isso.db"), (System::Disqus, "disqus.xml")]
-    {
-        read(system, &fixture(name), &pages, &mut authors).unwrap();
+    let mut authors = Authors(BTreeMap::new());
+    for (system, name) in [
+        (System::Wordpress, "wordpress.xml"),
+        (System::Isso, "isso.db"),
+        (System::Disqus, "disqus.xml"),
+        (System::Twikoo, "twikoo.json"),
+    ] {
+        let export = Export { avatars: Some("https://c.example/v1/avatars/".into()), ..export(system, fixture(name)) };
+        export.read(&mut authors).unwrap();
     }
-    let of = |name: &str| authors.0[name];
+    let of = |name: &str| authors.0[name].id;
+    let avatar = |name: &str| authors.0[name].avatar.clone();
+    let hash = "e153509271c7c6a06a11823fce8a8da6fb95cc3da0e2edc78707af9e2fdb7ba4";
+    assert_eq!(avatar("Ann wordpress 1"), avatar("Ann isso 5"));
+    assert_eq!(avatar("Ann twikoo 62a1"), Some(format!("https://c.example/v1/avatars/{hash}")));
+    let md5 = "https://c.example/v1/avatars/6b6b6b6b6b6b6b6b6b6b6b6b6b6b6b6b";
+    assert_eq!((avatar("Bob twikoo 62a2").as_deref(), avatar("Dan isso 6")), (Some(md5), None));
     let (ann, bob) = (of("Ann wordpress 1"), of("Bob wordpress 3"));
     assert_eq!((ann, bob), (of("Ann isso 5"), of("Bob isso 2")), "by their addresses, in small letters");
     assert_eq!(bob, of("Bob disqus 102"));
@@ -229,7 +243,6 @@ fn same_person_is_one_member_whatever_the_system() {
 
 #[test]
 fn file_of_another_kind_is_refused() {
-    let pages = PageMap::new("article", None, "").unwrap();
     for (system, name) in [
         (System::Disqus, "wordpress.xml"),
         (System::Wordpress, "disqus.xml"),
@@ -240,14 +253,13 @@ fn file_of_another_kind_is_refused() {
         (System::Discussions, "commento.json"),
         (System::Disqus, "isso.db"),
     ] {
-        read(system, &fixture(name), &pages, &mut Written::default()).unwrap_err();
+        export(system, fixture(name)).read(&mut Written::default()).unwrap_err();
     }
-    assert!(read(System::Isso, Path::new("/nowhere"), &pages, &mut Written::default()).is_err());
+    assert!(export(System::Isso, "/nowhere".into()).read(&mut Written::default()).is_err());
 }
 
 #[test]
 fn damaged_file_is_read_as_far_as_it_can_be_or_refused() {
-    let pages = PageMap::new("article", Some("blog.example"), "").unwrap();
     let directory = tempfile::tempdir().unwrap();
     let mut random = fastrand::Rng::with_seed(7);
     for system in System::value_variants() {
@@ -267,7 +279,7 @@ fn damaged_file_is_read_as_far_as_it_can_be_or_refused() {
             let file = directory.path().join(&name);
             std::fs::write(&file, bytes).unwrap();
             let mut written = Written::default();
-            if let Ok(report) = read(*system, &file, &pages, &mut written) {
+            if let Ok(report) = export(*system, file).read(&mut written) {
                 let bad = written.0.lines().filter(|line| line.starts_with("BAD")).count() as u64;
                 assert_eq!(report.bad, bad, "what cannot be read is named");
             }

@@ -94,6 +94,7 @@ fn comment(entry: &TwikooComment) -> Result<ForeignComment, String> {
         root: some(&entry.rid),
         name: entry.nick.clone().unwrap_or_default(),
         author_key: some(&entry.mail).or_else(|| some(&entry.mail_md5)),
+        avatar_hash: some(&entry.mail_md5),
         content: Content::Html(entry.comment.clone()),
         created_at,
         likes: count(&entry.ups),

@@ -1,7 +1,7 @@
 //! The JSON file of Waline's export, and what its hosted database exports, also of Valine.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -39,6 +39,9 @@ struct WalineComment {
     created_at: Value,
 }
 
+/// Longest line that is a comment: a whole file may be one line.
+const MAX_COMMENT_LINE_BYTES: u64 = 1 << 20;
+
 pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
     let mut number = 0;
     let mut each = |entry: Result<WalineComment, String>| {
@@ -61,9 +64,9 @@ pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
         Ok(())
     };
     // The hosted database exports a comment a line, or a list of results.
-    let mut first = String::new();
-    BufReader::new(File::open(file)?).read_line(&mut first)?;
-    if serde_json::from_str::<WalineComment>(&first).is_ok() {
+    let mut first = Vec::new();
+    BufReader::new(File::open(file)?.take(MAX_COMMENT_LINE_BYTES)).read_until(b'\n', &mut first)?;
+    if serde_json::from_slice::<WalineComment>(&first).is_ok() {
         for line in BufReader::new(File::open(file)?).lines() {
             let line = line?;
             if !line.trim().is_empty() {

@@ -17,7 +17,7 @@ use crate::state::AppState;
 use crate::state::avatars::{Avatar, Avatars};
 
 /// Before the hash, in the address of a picture of this installation.
-const PICTURES_PATH: &str = "/v1/avatars/";
+pub const PICTURES_PATH: &str = "/v1/avatars/";
 /// Pixels of a picture on each side: twice what the element shows.
 const AVATAR_SIDE: u32 = 160;
 /// How long a picture of the service is fresh: a member who changes it sees that the day after.

@@ -1,6 +1,6 @@
 //! Threads from JSON lines, for `gailou import` and for admins.
 //!
-//! Reads the whole input into files of its own ([`staged`]); then, part by part, looks up which comments the store has,
+//! Reads the whole input into files of its own (`staged`); then, part by part, looks up which comments the store has,
 //! resolves parents, allocates ids, and appends in the order of the floors. The word filter and the rate limits do not
 //! apply: imported comments were published before. Promise: a second run changes nothing, an interrupted run can be
 //! repeated, a bad line affects no other line, and memory holds one part and no more.
