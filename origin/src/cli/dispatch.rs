@@ -35,7 +35,7 @@ pub(super) async fn run_command(config: Config, command: AdminCommand, input: Co
         if export.is_dry_run {
             return export.dry_run(&config);
         }
-        if is_strict && export.check(&config)? != 0 {
+        if is_strict && !export.is_complete(&config)? {
             return Ok(EXIT_FAILED);
         }
     }

@@ -14,7 +14,6 @@ use clap::Args;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::cli::EXIT_FAILED;
 use crate::config::Config;
 use crate::domain::import_line::ImportLine;
 use crate::importers::{Export, ExportReader, ExportReport, PageMap, System};
@@ -89,10 +88,10 @@ impl ExportFile {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub(super) fn check(&self, config: &Config) -> anyhow::Result<u8> {
+    pub(super) fn is_complete(&self, config: &Config) -> anyhow::Result<bool> {
         let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0 };
         let report = self.read(&mut counted)?;
-        Ok(if report.bad + counted.bad > 0 { EXIT_FAILED } else { 0 })
+        Ok(report.bad + counted.bad == 0)
     }
 
     /// Begins to read the lines.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 struct Artran {
     id: Value,
@@ -24,37 +24,17 @@ struct Artran {
     site_urls: String,
 }
 
-impl Default for Artran {
-    fn default() -> Self {
-        let (none, text) = (|| Value::Null, String::new);
-        Self {
-            id: none(),
-            rid: none(),
-            content: text(),
-            created_at: text(),
-            is_pending: none(),
-            is_pinned: none(),
-            vote_up: none(),
-            vote_down: none(),
-            nick: text(),
-            email: text(),
-            page_key: text(),
-            site_urls: text(),
-        }
-    }
-}
-
 pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
     let mut number = 0;
     json::each(file, &[], |artran: Result<Artran, String>| {
         number += 1;
         match artran {
             Ok(artran) if is_set(&artran.is_pending) => {
-                found.left_out(LeftOut::NotApproved, as_text(&artran.id), parent(&artran));
+                found.left_out(LeftOut::NotApproved, json::as_text(&artran.id), parent(&artran));
             }
             Ok(artran) => match comment(&artran) {
                 Ok(comment) => found.comment(comment)?,
-                Err(reason) => found.bad(&format!("comment {:?}", as_text(&artran.id)), &reason)?,
+                Err(reason) => found.bad(&format!("comment {:?}", json::as_text(&artran.id)), &reason)?,
             },
             Err(reason) => found.bad(&format!("comment {number} of the file"), &reason)?,
         }
@@ -62,32 +42,23 @@ pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
     })
 }
 
-/// The text of a value, which newer versions write as what it is.
-fn as_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    }
-}
-
 fn is_set(value: &Value) -> bool {
-    as_text(value) == "true"
+    json::as_text(value) == "true"
 }
 
 fn parent(artran: &Artran) -> Option<String> {
-    Some(as_text(&artran.rid)).filter(|parent| !parent.is_empty() && parent != "0")
+    Some(json::as_text(&artran.rid)).filter(|parent| !parent.is_empty() && parent != "0")
 }
 
 fn comment(artran: &Artran) -> Result<ForeignComment, String> {
-    let count = |value: &Value| as_text(value).parse().unwrap_or(0);
+    let count = |value: &Value| json::as_text(value).parse().unwrap_or(0);
     // A page may be a path of the site.
     let site = artran.site_urls.split(',').next().unwrap_or("").trim().trim_end_matches('/');
     let page =
         if artran.page_key.starts_with('/') { format!("{site}{}", artran.page_key) } else { artran.page_key.clone() };
     Ok(ForeignComment {
         page,
-        id: as_text(&artran.id),
+        id: json::as_text(&artran.id),
         parent: parent(artran),
         name: artran.nick.clone(),
         author_key: Some(artran.email.clone()).filter(|email| !email.is_empty()),

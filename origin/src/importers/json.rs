@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read as _};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -33,31 +33,27 @@ pub(super) fn each<T: DeserializeOwned>(
     }
 }
 
-/// Whether the file begins with an array.
+/// Whether the file begins as an array does.
 ///
 /// # Errors
 /// When it cannot be read.
 pub(super) fn is_array(file: &Path) -> anyhow::Result<bool> {
-    struct Kind;
-    impl<'de> Visitor<'de> for Kind {
-        type Value = bool;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an array or an object")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<bool, A::Error> {
-            while array.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(true)
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<bool, A::Error> {
-            while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            Ok(false)
+    for byte in BufReader::new(File::open(file)?).bytes() {
+        let byte = byte?;
+        if !byte.is_ascii_whitespace() {
+            return Ok(byte == b'[');
         }
     }
-    let mut document = serde_json::Deserializer::from_reader(BufReader::new(File::open(file)?));
-    document.deserialize_any(Kind).context("the file is not JSON")
+    Ok(false)
+}
+
+/// The text of a value: systems write ids and numbers as texts or as what they are; nothing for `null`.
+pub(super) fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
 }
 
 struct ArrayAt<'a, 'f, T> {

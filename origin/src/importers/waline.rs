@@ -56,11 +56,11 @@ pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
             _ => {
                 return match comment(&entry) {
                     Ok(comment) => found.comment(comment),
-                    Err(reason) => found.bad(&format!("comment {:?}", as_text(&entry.id)), &reason),
+                    Err(reason) => found.bad(&format!("comment {:?}", json::as_text(&entry.id)), &reason),
                 };
             }
         };
-        found.left_out(why, as_text(&entry.id), some(&entry.pid));
+        found.left_out(why, json::as_text(&entry.id), some(&entry.pid));
         Ok(())
     };
     // The hosted database exports a comment a line, or a list of results.
@@ -82,23 +82,15 @@ pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
     json::each(file, &["results"], &mut each)
 }
 
-fn as_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    }
-}
-
 fn some(value: &Value) -> Option<String> {
-    Some(as_text(value)).filter(|text| !text.is_empty())
+    Some(json::as_text(value)).filter(|text| !text.is_empty())
 }
 
 fn time_of(value: &Value) -> Result<u64, String> {
     match value {
         Value::Number(number) => number.as_u64().ok_or_else(|| format!("{number} is no time")),
         Value::Object(date) => time_of(date.get("iso").unwrap_or(&Value::Null)),
-        other => text::time(&as_text(other)),
+        other => text::time(&json::as_text(other)),
     }
 }
 
@@ -107,15 +99,15 @@ fn comment(entry: &WalineComment) -> Result<ForeignComment, String> {
     let is_html = entry.comment.trim_start().starts_with('<');
     Ok(ForeignComment {
         page: entry.url.clone(),
-        id: as_text(&entry.id),
+        id: json::as_text(&entry.id),
         parent: some(&entry.pid),
         root: some(&entry.rid),
         name: entry.nick.clone().unwrap_or_default(),
         author_key: entry.mail.clone().filter(|mail| !mail.is_empty()).or_else(|| some(&entry.user_id)),
         content: if is_html { Content::Html(entry.comment.clone()) } else { Content::Markdown(entry.comment.clone()) },
         created_at: time_of(time)?,
-        likes: as_text(&entry.like).parse().unwrap_or(0),
-        pinned: matches!(as_text(&entry.sticky).as_str(), "1" | "true"),
+        likes: json::as_text(&entry.like).parse().unwrap_or(0),
+        pinned: matches!(json::as_text(&entry.sticky).as_str(), "1" | "true"),
         ..ForeignComment::default()
     })
 }

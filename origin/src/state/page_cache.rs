@@ -225,7 +225,7 @@ impl PageCache {
                 return Ok(page);
             }
         }
-        self.build(build(), None).await.map_err(Arc::new)
+        self.build_into_memory(key, build()).await.map_err(Arc::new)
     }
 
     async fn build_into_memory<E: From<NotAdmitted>>(
