@@ -1,7 +1,7 @@
 //! Delivers what the transactions of each database owe the rows of members in others.
 //!
 //! One loop a database. A recipient that does not answer is tried again at each poll and delays no other. Before it is
-//! given more, and from time to time, it is asked for the row that it was given last: where that is gone, the recipient
+//! given more, and from time to time, it is asked for the last row that was new to it: where that is gone, the recipient
 //! has gone back, and it may have lost nothing else that anything could find.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -24,7 +24,7 @@ use crate::state::erased_members::ErasedMembers;
 const OUTBOX_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How often the age of its oldest row is measured.
 const AGE_INTERVAL: Duration = Duration::from_secs(5);
-/// How often a recipient to which nothing is delivered is asked for the row that it was given last.
+/// How often a recipient to which nothing is delivered is asked for the last row that was new to it.
 const GIVEN_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A member, and a comment in the member's history.
@@ -44,7 +44,7 @@ pub async fn run(
     let (mut measured_at, mut checked_at) = (None::<Instant>, Instant::now());
     let (mut deliveries, mut in_progress) = (FuturesUnordered::new(), BTreeSet::new());
     let mut outages: HashMap<usize, OutageLog> = HashMap::new();
-    // By recipient: the row that it was given last.
+    // By recipient: the last row that was new to it.
     let mut given: BTreeMap<usize, GivenRow> = BTreeMap::new();
     loop {
         tokio::select! {
@@ -57,7 +57,7 @@ pub async fn run(
                     rewinds.pass_again(recipient);
                 }
                 log_outage(outages.entry(recipient).or_default(), database, recipient, &done);
-                given.extend(done.ok().and_then(|delivered| Some((recipient, delivered.last?))));
+                given.extend(done.ok().and_then(|delivered| Some((recipient, delivered.last_new?))));
                 continue;
             }
             _ = tick.tick() => {
@@ -88,7 +88,7 @@ pub async fn run(
     }
 }
 
-/// Whether a recipient has lost the row that it was given last.
+/// Whether a recipient has lost the last row that was new to it.
 async fn has_lost(outboxes: &dyn Outboxes, recipient: usize, last: Option<GivenRow>) -> bool {
     let Some((member, id)) = last else { return false };
     matches!(outboxes.has_history(recipient, member, id).await, Ok(Some(false)))
@@ -148,7 +148,7 @@ mod tests {
 
         async fn deliver(&self, _: usize, _: usize, _: &(dyn Fn(MemberId) -> bool + Send + Sync)) -> Result<Delivered> {
             let is_delivered = self.is_delivered.swap(true, Ordering::Relaxed);
-            let delivered = Delivered { rows: 1, last: Some((member(1), comment(4, 1))) };
+            let delivered = Delivered { rows: 1, last_new: Some((member(1), comment(4, 1))) };
             Ok(if is_delivered { Delivered::default() } else { delivered })
         }
 
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn recipient_that_has_lost_the_row_it_was_given_last_has_gone_back() {
+    async fn recipient_that_has_lost_the_last_row_that_was_new_to_it_has_gone_back() {
         let (outbox, tables) = (Arc::new(OneRowOutbox::default()), MemoryStore::new(2));
         let rewinds = RewindPasser::new(tables.clone(), Clock::from_fn(|| 7));
         let stop = CancellationToken::new();

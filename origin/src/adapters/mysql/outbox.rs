@@ -5,6 +5,8 @@
 //! two names the one of the newer comment stays. Promise: no batch waits for a database that has none of
 //! its slots.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use async_trait::async_trait;
 use gailou_shared::id::{CommentId, MemberId, Slot};
 use sqlx::Row as _;
@@ -148,32 +150,34 @@ impl MysqlStore {
             if rows.is_empty() {
                 return Ok(Delivered::default());
             }
-            self.write_member_rows(recipient, &rows, is_erased).await?;
+            let last_new = self.write_member_rows(recipient, &rows, is_erased).await?;
             let numbers: Vec<String> = rows.iter().map(|row| row.seq.to_string()).collect();
             session.execute_text(format!("DELETE FROM outbox WHERE seq IN ({})", numbers.join(","))).await?;
-            let last = rows.last().map(|row| (row.history.member, row.history.id));
-            Ok(Delivered { rows: rows.len(), last })
+            Ok(Delivered { rows: rows.len(), last_new })
         };
         let done = done.await;
         session.finish(done).await
     }
 
-    /// Writes rows of members whose slots are all in one database.
+    /// Writes rows of members whose slots are all in one database. The last of the histories that was not there.
     pub(super) async fn write_member_rows(
         &self,
         database: usize,
         rows: &[OutboxRow],
         is_erased: &(dyn Fn(MemberId) -> bool + Send + Sync),
-    ) -> Result<()> {
+    ) -> Result<Option<(MemberId, CommentId)>> {
         let mut session = self.session("write_member_rows", database).await?;
         session.begin().await?;
         let done = async {
             let slots = rows.iter().map(|row| member_slot(row.history.member));
             let locked = slot_locks::share_slots(&mut session, slots).await?;
-            let mut script = BatchScript::new(&mut session);
             let mut sorted: Vec<&OutboxRow> = rows.iter().collect();
             // Every process locks rows in this order.
             sorted.sort_by_key(|row| row.history);
+            let known = self.find_histories(&mut session, &sorted).await?;
+            let mut all = sorted.iter().rev().map(|row| (row.history.member, row.history.id));
+            let last_new = all.find(|row| !known.contains(row));
+            let mut script = BatchScript::new(&mut session);
             let histories = sorted.iter().map(|row| {
                 let HistoryRow { member, id, held } = row.history;
                 let slot = member_slot(member);
@@ -207,10 +211,35 @@ impl MysqlStore {
             });
             let dirty_names =
                 named().map(|row| (member_slot(row.history.member), DirtyRow::Member(row.history.member)));
-            locked.record_dirty_rows(&mut session, dirty_histories.chain(dirty_names)).await
+            locked.record_dirty_rows(&mut session, dirty_histories.chain(dirty_names)).await?;
+            Ok(last_new)
         };
         let done = done.await;
         session.finish(done).await
+    }
+
+    /// Those of the histories' rows that are there.
+    async fn find_histories(
+        &self,
+        session: &mut MysqlSession,
+        rows: &[&OutboxRow],
+    ) -> Result<BTreeSet<(MemberId, CommentId)>> {
+        let mut by_table: BTreeMap<u16, Vec<String>> = BTreeMap::new();
+        for HistoryRow { member, id, .. } in rows.iter().map(|row| row.history) {
+            let pair = format!("({},{})", member.signed(), id.signed());
+            by_table.entry(self.table_number(member_slot(member))).or_default().push(pair);
+        }
+        let selects: Vec<String> = by_table
+            .into_iter()
+            .map(|(table, pairs)| {
+                format!(
+                    "SELECT member_id, comment_id FROM member_comment_{table} WHERE (member_id, comment_id) IN ({})",
+                    pairs.join(",")
+                )
+            })
+            .collect();
+        let found = session.fetch_text(selects.join(" UNION ALL ")).await?;
+        found.iter().map(|r| Ok((member_id(number_at(r, 0)?)?, id_at(r, 1)?))).collect()
     }
 
     /// The comments of a member that are in an outbox, above an id.

@@ -11,14 +11,15 @@ use crate::ports::store::Result;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delivered {
     pub rows: usize,
-    /// One of the rows: a member, and the comment in the member's history.
-    pub last: Option<(MemberId, CommentId)>,
+    /// The last of the rows that the recipient did not have: a member, and the comment in the member's history. Where the
+    /// recipient goes back to before this delivery, it has lost this row.
+    pub last_new: Option<(MemberId, CommentId)>,
 }
 
 impl Delivered {
     pub fn add(&mut self, other: Self) {
         self.rows += other.rows;
-        self.last = other.last.or(self.last);
+        self.last_new = other.last_new.or(self.last_new);
     }
 }
 

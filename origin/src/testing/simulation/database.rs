@@ -204,16 +204,19 @@ impl Database {
         self.tables.next.get(&(stream, slot)).copied().unwrap_or(0)
     }
 
-    /// Writes rows of histories; one that is there already stays held.
-    pub(super) fn add_histories(&mut self, rows: &[HistoryRow]) -> Result<()> {
+    /// Writes rows of histories; one that is there already stays held. The last that was not there.
+    pub(super) fn add_histories(&mut self, rows: &[HistoryRow]) -> Result<Option<(MemberId, CommentId)>> {
         let slots = || rows.iter().map(|row| member_slot(row.member));
         self.slots.ensure_owned(slots())?;
         let copied = self.copied_rows(slots());
-        for row in rows {
-            *self.histories.entry((row.member, row.id)).or_default() |= row.held;
+        let mut last_new = None;
+        for HistoryRow { member, id, held } in rows.iter().copied() {
+            let known = self.histories.get(&(member, id)).copied();
+            last_new = if known.is_none() { Some((member, id)) } else { last_new };
+            self.histories.insert((member, id), held | known.unwrap_or(false));
         }
         self.record_dirty_rows(&copied);
-        Ok(())
+        Ok(last_new)
     }
 
     /// The comment's stored row: under its own id, or under that whose second id this is.

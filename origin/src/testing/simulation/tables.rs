@@ -467,10 +467,9 @@ impl SimulatedTables {
         let histories: Vec<HistoryRow> = rows.iter().map(|(_, row)| *row).collect();
         let slots: Vec<Slot> = histories.iter().map(|row| member_slot(row.member)).collect();
         let write = |of: &mut Database| of.add_histories(&histories);
-        self.transact_on_slots(recipient, "write_histories", Some(&slots), write).await??;
+        let last_new = self.transact_on_slots(recipient, "write_histories", Some(&slots), write).await??;
         let delete = |of: &mut Database| of.outbox.retain(|number, row| !rows.contains(&(*number, *row)));
         self.transact(database, "delete_from_outbox", delete).await?;
-        let last = histories.last().map(|row| (row.member, row.id));
-        Ok(Delivered { rows: rows.len(), last })
+        Ok(Delivered { rows: rows.len(), last_new })
     }
 }

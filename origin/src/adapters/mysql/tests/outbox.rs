@@ -109,9 +109,12 @@ async fn comment_that_is_read_again_owes_its_row_of_the_history_again() {
     let read = LoggedOperation { position: Some(7), ..operation(&new) };
     store.persist(std::slice::from_ref(&read)).await.unwrap();
     let delivered = store.deliver(0, 1, &|_| false).await.unwrap();
-    assert_eq!(delivered, Delivered { rows: 1, last: Some((far, new.path.id())) });
+    assert_eq!(delivered, Delivered { rows: 1, last_new: Some((far, new.path.id())) });
     let has = async |database| store.has_history(database, far, new.path.id()).await.unwrap();
     assert_eq!((has(0).await, has(1).await), (None, Some(true)));
+    // What it has already is not what it would lose.
+    store.persist(std::slice::from_ref(&read)).await.unwrap();
+    assert_eq!(store.deliver(0, 1, &|_| false).await.unwrap(), Delivered { rows: 1, last_new: None });
     // The database of the member goes back; that of the comment does not.
     for n in 0..TABLES {
         let lose = format!("DELETE FROM member_comment_{n}; DELETE FROM member_{n}");
