@@ -334,6 +334,28 @@ fetch_mkdocs() {
     cp examples/mkdocs/requirements.txt "$RECIPES/mkdocs/"
 }
 
+WIDGETS=$TOOLS/widgets
+
+# setup_widgets: the widgets of other comment systems, which tests/web/foreign-widgets.test.mjs has on its pages.
+setup_widgets() {
+  cmp -s tests/widgets/package-lock.json "$WIDGETS/package-lock.json" &&
+    cmp -s tests/widgets/requirements.txt "$WIDGETS/requirements.txt" && return
+  apt 'python3 -m ensurepip --version' python3-venv && step "fetch the widgets of other systems" widgets fetch_widgets
+}
+
+fetch_widgets() {
+  rm -rf "$WIDGETS"
+  mkdir -p "$WIDGETS/isso"
+  cp tests/widgets/package.json tests/widgets/package-lock.json "$WIDGETS/"
+  npm ci --prefix "$WIDGETS" --ignore-scripts --no-audit --no-fund &&
+    python3 -m venv "$WIDGETS/python" &&
+    "$WIDGETS/python/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
+      --require-hashes -r tests/widgets/requirements.txt -d "$WIDGETS/isso" &&
+    tar -xzf "$WIDGETS"/isso/isso-*.tar.gz -C "$WIDGETS/isso" --strip-components=1 || return
+  # This file is the last one: its presence means that the installation is complete.
+  cp tests/widgets/requirements.txt "$WIDGETS/"
+}
+
 # setup_generators: the others, about 900 MB; for `make examples` alone.
 setup_generators() {
   local name
@@ -372,7 +394,7 @@ setup_test() {
   setup_rust && rust_components && rust_target wasm32-wasip1 && rust_target wasm32-unknown-unknown && setup_node || return
   spawn "$log" "$log" setup_test_tools
   tools=$child
-  setup_services && setup_openssl && setup_chromium && setup_deploy && setup_packages && setup_recipes || return
+  setup_services && setup_openssl && setup_chromium && setup_deploy && setup_packages && setup_recipes && setup_widgets || return
   if alive "$tools"; then step "compile the tools" tools-wait wait_for "$tools"; fi
   finish "$tools" || { log_tail "$log"; fail "the tools could not be compiled"; }
 }

@@ -74,6 +74,40 @@ const HTML_PARAMS: &[QueryParam] = &[
     CURSOR_PARAM,
 ];
 
+/// Longest value of a parameter of a widget of another system, in bytes: names of pages, or some of them.
+const MAX_FOREIGN_BYTES: usize = 2_048;
+
+/// A parameter of a widget of another system, which the origin judges.
+const fn foreign(name: &'static str) -> QueryParam {
+    QueryParam { name, default: "", is_valid: |v| v.len() <= MAX_FOREIGN_BYTES }
+}
+
+/// The reads of widgets of other systems that are pages: paths, and their parameters in the origin's order. Waline's
+/// path has three kinds of lists.
+const FOREIGN_PAGES: &[(&str, &[QueryParam])] = &[
+    ("/compat/artalk/api/v2/comments", ARTALK_LIST),
+    ("/compat/artalk/api/v2/stats/latest_comments", &[foreign("limit")]),
+    ("/compat/artalk/api/v2/stats/page_comment", &[foreign("page_keys")]),
+    ("/compat/isso/", ISSO_LIST),
+    ("/compat/isso/latest", &[foreign("limit")]),
+];
+const ARTALK_LIST: &[QueryParam] = &[
+    foreign("page_key"),
+    foreign("site_name"),
+    foreign("limit"),
+    foreign("offset"),
+    foreign("sort_by"),
+    foreign("view_only_admin"),
+];
+const ISSO_LIST: &[QueryParam] =
+    &[foreign("uri"), foreign("sort"), foreign("parent"), foreign("offset"), foreign("limit"), foreign("nested_limit")];
+const WALINE_PATH: &str = "/compat/waline/api/comment";
+const WALINE_LIST: &[QueryParam] = &[foreign("path"), foreign("pageSize"), foreign("page"), foreign("sortBy")];
+const WALINE_COUNTS: &[QueryParam] = &[foreign("type"), foreign("url")];
+/// Whether the language is named decides the form of the answer.
+const WALINE_RECENT: &[QueryParam] =
+    &[foreign("type"), foreign("count"), QueryParam { name: LANGUAGE_NAME, default: "", is_valid: |_| true }];
+
 impl PageKey {
     /// The key of the page at `path` and `query`; `None` when that is not a page.
     ///
@@ -88,6 +122,9 @@ impl PageKey {
         let query = query.unwrap_or_default();
         if path == "/v1/counts" {
             return counts_key(query);
+        }
+        if path.starts_with("/compat/") {
+            return foreign_key(path, query);
         }
         let mut segments = path.strip_prefix('/')?.split('/');
         let segments: [Option<&str>; 6] = std::array::from_fn(|_| segments.next());
@@ -195,6 +232,21 @@ fn counts_key(query: &str) -> Option<PageKey> {
     Some(PageKey { path_query: page_key("/v1/counts", &parameters), shared })
 }
 
+/// The key of a page of a widget of another system. The global store holds none of them: each page has its own there
+/// already, in the contract's form.
+fn foreign_key(path: &str, query: &str) -> Option<PageKey> {
+    let params = if path == WALINE_PATH {
+        match query_pairs(query).find(|(name, _)| name == "type").and_then(|(_, value)| value).as_deref() {
+            Some("count") => WALINE_COUNTS,
+            Some("recent") => WALINE_RECENT,
+            _ => WALINE_LIST,
+        }
+    } else {
+        FOREIGN_PAGES.iter().find(|(of, _)| *of == path)?.1
+    };
+    Some(PageKey { shared: false, ..with_query(path, query, params)? })
+}
+
 /// `type/key`, percent-encoded anew.
 fn encode_subject(kind: &str, key: &str) -> Option<String> {
     subject_segments(&SubjectKey::new(&percent_decode(kind)?, &percent_decode(key)?).ok()?)
@@ -274,6 +326,21 @@ mod tests {
         check("/t/article/7?comment=5&lang=en", "/t/article/7?lang=en&comment=5", false);
         check("/t/article/7?lang=%7Ah%2DTW", "/t/article/7?lang=zh-TW", true);
         check("/t/article/7?limit=50&sort=new&fragment=0", "/t/article/7?sort=new&limit=50", true);
+        let waline = "/compat/waline/api/comment";
+        let list = format!("{waline}?path=%2Fa%2F&pageSize=10&page=1&sortBy=insertedAt_desc");
+        check(&format!("{waline}?path=%2Fa%2F&pageSize=10&page=1&lang=en-US&sortBy=insertedAt_desc"), &list, false);
+        check(
+            &format!("{waline}?type=count&url=%2Fa%2F,%2Fb&lang=en"),
+            &format!("{waline}?type=count&url=%2Fa%2F%2C%2Fb"),
+            false,
+        );
+        let artalk = "/compat/artalk/api/v2/comments?page_key=%2Fa&site_name=Demo&limit=20&offset=0";
+        check(
+            "/compat/artalk/api/v2/comments?limit=20&offset=0&flat_mode=false&page_key=/a&site_name=Demo&name=Bo",
+            artalk,
+            false,
+        );
+        check("/compat/isso/?uri=/a&sort=oldest&offset=0", "/compat/isso/?uri=%2Fa&sort=oldest&offset=0", false);
         let counts = "/v1/counts?subject=video%2F1&subject=video%2F2";
         check("/v1/counts?subject=video/2&subject=video/1&subject=video%2F2", counts, false);
         check("/v1/counts?subject=video/2", "/v1/counts?subject=video%2F2", true);

@@ -11,8 +11,9 @@ use gailou_shared::refusal_page::{CONTENT_SECURITY_POLICY as DOCUMENT_POLICY, Do
 use gailou_shared::request_path::DOT_SEGMENT_DETAIL;
 use gailou_shared::wire::{Code, FieldError};
 use http::header::{
-    ACCEPT, ACCEPT_LANGUAGE, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    HeaderName, HeaderValue, IF_NONE_MATCH, VARY,
+    ACCEPT, ACCEPT_LANGUAGE, ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    HeaderName, HeaderValue, IF_NONE_MATCH, ORIGIN, VARY,
 };
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method};
@@ -31,6 +32,8 @@ use crate::request_target::canonical_target;
 use crate::response::{REQUEST_ID, problem};
 use crate::writes::{self, RouteRule};
 
+/// Paths whose client sends every call as if there were a cookie, for which a browser takes no `*`.
+const CREDENTIALED_PATHS: &str = "/compat/isso/";
 /// No problem is larger.
 const MAX_PROBLEM_BYTES: usize = 64 * 1024;
 
@@ -144,6 +147,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/admin/subjects/{type}/{key}", put(checked(RouteRule::MEMBER_JSON)))
         .route("/t/{type}/{key}", page())
         .route("/write/{type}/{key}", get(checked(RouteRule::ANY_REQUEST)).merge(post(checked(RouteRule::ANY_REQUEST))))
+        .route("/compat/{*call}", compat())
         .route("/edge/push", post(receive_push))
         .route("/healthz", get(health_check))
         .route("/readyz", get(checked(RouteRule::ANY_REQUEST)))
@@ -184,6 +188,7 @@ pub async fn handle(
     let text = |name: &HeaderName| header_text(request.headers(), name);
     let (path, query) = (request.uri().path(), request.uri().query());
     let read = DocumentRead::of(path, query, text(&ACCEPT), text(&ACCEPT_LANGUAGE));
+    let site = request.headers().get(ORIGIN).filter(|_| path.starts_with(CREDENTIALED_PATHS)).cloned();
     let mut response = match router.as_service().call(request).await {
         Ok(response) => response,
         Err(never) => match never {},
@@ -192,7 +197,19 @@ pub async fn handle(
         response = refused_document(&read, response, &id).await;
     }
     response.headers_mut().insert(REQUEST_ID, id);
+    if let Some(site) = site.filter(|_| is_for_every_site(response.headers())) {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, site);
+        headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("Date"));
+        headers.append(VARY, HeaderValue::from_static("Origin"));
+    }
     response
+}
+
+/// Whether an answer is for pages of every site.
+fn is_for_every_site(headers: &HeaderMap) -> bool {
+    headers.get(ACCESS_CONTROL_ALLOW_ORIGIN).is_some_and(|site| site == "*")
 }
 
 /// What the page says of a problem.
@@ -216,6 +233,12 @@ async fn refused_document(read: &DocumentRead, response: Response, id: &HeaderVa
 
 fn toggle() -> EdgeRoutes {
     put(checked(RouteRule::MEMBER_CALL)).merge(delete(checked(RouteRule::MEMBER_CALL)))
+}
+
+/// What widgets of other systems call, without a token: reads are pages as far as they have keys.
+fn compat() -> EdgeRoutes {
+    let write = || checked(RouteRule::ANY_REQUEST);
+    get(public_page).merge(post(write())).merge(put(write())).merge(delete(write()))
 }
 
 async fn public_page(

@@ -14,7 +14,20 @@ const IMAGES = join(DOCS, 'images');
 
 /** The documents in the order of the menu; one that is not named here comes last. */
 const CHAPTERS = [
-  ['Use', ['embedding', 'accounts', 'notifications', 'moderation', 'search', 'media', 'webhooks']],
+  [
+    'Use',
+    [
+      'embedding',
+      'importing',
+      'compat',
+      'accounts',
+      'notifications',
+      'moderation',
+      'search',
+      'media',
+      'webhooks',
+    ],
+  ],
   [
     'Run',
     ['configuration', 'operations', 'privacy', 'limits', 'logging', 'edge', 'cluster', 'capacity'],

@@ -10,6 +10,7 @@ import './widgets.test.mjs';
 import './sites.test.mjs';
 import './element.test.mjs';
 import './loading.test.mjs';
+import './foreign-widgets.test.mjs';
 import './frameworks.test.mjs';
 import './packages.test.mjs';
 import './host-pages.test.mjs';

@@ -41,6 +41,7 @@ use crate::domain::id_generator::{IdGenerator, NodeLease};
 use crate::domain::network_digest::NetworkKey;
 use crate::domain::row::WeightsByType;
 use crate::domain::unsubscribe::UnsubscribeKey;
+use crate::domain::visitor::VisitorKey;
 use crate::http::LocalRenderer;
 use crate::jobs::index_comments::IndexMetrics;
 use crate::jobs::notify::EventNotifier;
@@ -186,6 +187,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         guest_activity: GuestActivity::default(),
         altcha_key: AltchaKey::new(&cursor_secret),
         network_key: NetworkKey::new(&cursor_secret),
+        visitor_key: VisitorKey::new(&cursor_secret),
         unsubscribe_key: UnsubscribeKey::new(&cursor_secret),
         turnstile: turnstile(&config),
         classifier: classifier(&config),
@@ -306,8 +308,7 @@ impl Process {
             for database in 0..state.change_feed.databases() {
                 // While a database does not answer, the loop says so.
                 let _ = state.change_feed.read_database(&*state.tables, &state.clock, database).await;
-                let (feed, rewinds) = (Arc::downgrade(&state.change_feed), rewinds.clone());
-                let clock = state.clock.clone();
+                let (feed, rewinds, clock) = (Arc::downgrade(&state.change_feed), rewinds.clone(), state.clock.clone());
                 self.spawn(follow_change_feed::run(feed, state.tables.clone(), rewinds, clock, database));
             }
             let edge = &state.config.edge;

@@ -12,6 +12,7 @@ mod avatars;
 mod challenge;
 mod classifier;
 mod cluster;
+mod compat;
 mod connections;
 mod degrade;
 mod edge;
@@ -54,6 +55,7 @@ pub use cluster::{
     ClusterSettings, ClusterTuning, KafkaLogin, KafkaSecurity, KafkaServers, SaslMechanism, Transport, Urls,
     mysql_transport, redis_transport,
 };
+pub use compat::CompatSettings;
 pub use connections::ConnectionSettings;
 pub use degrade::DegradeSettings;
 pub use edge::EdgeSettings;
@@ -129,6 +131,7 @@ pub struct Config {
     pub media: MediaSettings,
     pub mail: MailSettings,
     pub webhooks: WebhookSettings,
+    pub compat: CompatSettings,
     /// The servers of a cluster; without them everything is embedded.
     pub cluster: Option<ClusterSettings>,
     /// At most [`gailou_shared::limits::MAX_SUBJECT_TYPES`].
@@ -230,6 +233,7 @@ impl Config {
             media,
             mail,
             webhooks,
+            compat,
             tokens,
             ..
         } = settings;
@@ -256,6 +260,7 @@ impl Config {
             media,
             mail,
             webhooks,
+            compat,
             cluster,
             types,
         }

@@ -13,9 +13,9 @@ use crate::config::settings::Settings;
 use crate::config::sources::variable_of;
 use crate::config::{
     AccountSettings, AuthSettings, AvatarSettings, BlockedSettings, ChallengeSettings, ClassifierSettings,
-    ClusterTuning, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings, LimitSettings,
-    MailSettings, MediaSettings, NameSettings, ProviderSettings, RetentionSettings, RuleSettings, SearchSettings,
-    SubjectType, TokenSettings, TurnstileSettings, WebhookSettings,
+    ClusterTuning, CompatSettings, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings,
+    LimitSettings, MailSettings, MediaSettings, NameSettings, ProviderSettings, RetentionSettings, RuleSettings,
+    SearchSettings, SubjectType, TokenSettings, TurnstileSettings, WebhookSettings,
 };
 
 /// One setting.
@@ -52,6 +52,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<MediaSettings>("media.", &defaults.media));
     entries.extend(section::<MailSettings>("mail.", &defaults.mail));
     entries.extend(section::<WebhookSettings>("webhooks.", &defaults.webhooks));
+    entries.extend(section::<CompatSettings>("compat.", &defaults.compat));
     entries.extend(section::<ClusterTuning>("cluster.", &defaults.cluster));
     entries.extend(section("types.NAME.", &SubjectType::default()));
     entries.extend(section("types.NAME.weights.", &HotWeightSettings::default()));

@@ -13,9 +13,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::config::values::{parse, server_address, switch};
 use crate::config::{
     AccountSettings, AuthSettings, AvatarSettings, ChallengeSettings, ClassifierSettings, ClusterTuning,
-    ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MailSettings, MediaSettings,
-    NameSettings, RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TokenSettings, TrustedProxies,
-    Urls, WebhookSettings, cluster,
+    CompatSettings, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MailSettings,
+    MediaSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TokenSettings,
+    TrustedProxies, Urls, WebhookSettings, cluster,
 };
 
 /// All settings as they are written.
@@ -93,6 +93,8 @@ pub(super) struct Settings {
     pub(super) mail: MailSettings,
     /// `webhooks`
     pub(super) webhooks: WebhookSettings,
+    /// `compat`
+    pub(super) compat: CompatSettings,
     /// `cluster`
     pub(super) cluster: ClusterTuning,
     /// `types`
@@ -130,6 +132,7 @@ impl Default for Settings {
             media: MediaSettings::default(),
             mail: MailSettings::default(),
             webhooks: WebhookSettings::default(),
+            compat: CompatSettings::default(),
             cluster: ClusterTuning::default(),
             types: BTreeMap::new(),
         }

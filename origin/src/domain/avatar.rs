@@ -33,6 +33,13 @@ impl AvatarHash {
         Self(hex::encode(Sha256::digest(email.as_str())).into())
     }
 
+    /// That of a member without a picture: their drawing.
+    #[must_use]
+    pub fn of_member(member: MemberId) -> Self {
+        let digest = Sha256::new().chain_update(b"gailou member\0").chain_update(member.get().to_be_bytes()).finalize();
+        Self(hex::encode(digest).into())
+    }
+
     /// The hash with these digits; `None` for other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

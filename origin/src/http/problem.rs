@@ -14,6 +14,7 @@ use gailou_shared::refusal_page::{CONTENT_SECURITY_POLICY as DOCUMENT_POLICY, Do
 use gailou_shared::wire::{Challenge, Code, FieldError, Problem};
 
 use crate::domain::picture::PictureError;
+use crate::http::dialect::Dialect;
 use crate::ports::journal::JournalError;
 use crate::ports::rate_limits::{RateLimited, RatePolicy};
 use crate::ports::search_index::SearchError;
@@ -40,6 +41,8 @@ pub(super) struct Refusal {
     retry_after: Option<Duration>,
     rate_limited: Option<Box<RateLimited>>,
     challenge: Option<Box<Challenge>>,
+    /// Whose words it is written in, where a widget of another system has asked.
+    dialect: Option<Dialect>,
     /// For the log.
     cause: Option<Box<str>>,
 }
@@ -53,6 +56,7 @@ impl Refusal {
             retry_after: None,
             rate_limited: None,
             challenge: None,
+            dialect: None,
             cause: None,
         }
     }
@@ -79,6 +83,11 @@ impl Refusal {
     pub(super) fn body_too_large() -> Self {
         let detail = format!("a body has at most {} bytes", gailou_shared::limits::MAX_BODY_BYTES);
         Self::new(Code::BodyTooLarge, detail)
+    }
+
+    /// The same in the words of another system.
+    pub(super) const fn speak(&mut self, dialect: Dialect) {
+        self.dialect = Some(dialect);
     }
 
     pub(super) const fn code(&self) -> Code {
@@ -315,8 +324,11 @@ impl Refusal {
                 (status, policy, Html(read.refused(&problem.code, &problem.trace_id))).into_response()
             }
             None => {
-                let kind = [(header::CONTENT_TYPE, "application/problem+json")];
-                (status, kind, serde_json::to_vec(&problem).unwrap_or_default()).into_response()
+                let (status, (kind, body)) = match self.dialect {
+                    Some(dialect) => (dialect.status(status), dialect.refusal(&problem)),
+                    None => (status, ("application/problem+json", serde_json::to_vec(&problem).unwrap_or_default())),
+                };
+                (status, [(header::CONTENT_TYPE, kind)], body).into_response()
             }
         };
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

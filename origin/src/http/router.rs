@@ -16,8 +16,9 @@ use crate::http::openapi::bodies::OpenApiDocument;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::http::{
-    admin, assets, auth, avatars, comments, counts, edge, events, friends, guests, health, html, latest, me, media,
-    members, middleware, notifications, openapi, preview, reactions, reports, search, subjects, unsubscribe, watches,
+    admin, assets, auth, avatars, comments, compat, counts, edge, events, friends, guests, health, html, latest, me,
+    media, members, middleware, notifications, openapi, preview, reactions, reports, search, subjects, unsubscribe,
+    watches,
 };
 use crate::state::AppState;
 
@@ -36,7 +37,8 @@ pub fn routes(app: Arc<AppState>) -> Router {
 pub(super) fn router(state: &HttpState) -> Router {
     let probes = Router::from(probes());
     let routes = if state.app.role.serves() {
-        probes.merge(contract()).fallback(assets::serve)
+        let compat = if state.app.config.compat.enabled { compat::routes() } else { Router::new() };
+        probes.merge(contract()).merge(compat).fallback(assets::serve)
     } else {
         probes.fallback(|| async { Refusal::new(Code::NotFound, "there is nothing at this address") })
     };

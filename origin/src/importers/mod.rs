@@ -33,6 +33,7 @@ use crate::domain::avatar::AvatarHash;
 use crate::domain::email_address::EmailAddress;
 use crate::domain::import_line::ImportLine;
 pub(crate) use crate::importers::pages::PageMap;
+pub(crate) use crate::importers::text::markdown as markdown_of_html;
 
 /// A system whose exports are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,26 +1,21 @@
 //! Which subject the comments of a page belong to.
 //!
-//! A page is its address without what changes nothing about it: the protocol, `www.`, a slash at the end, a fragment, and
-//! the parameters of campaigns. Rules of a file come first; a page that none of them names is its own subject.
+//! Rules of a file come first; a page that none of them names is its own subject, by the key of its address.
 
 use anyhow::{Context as _, bail, ensure};
 use gailou_shared::id::SubjectKey;
-use percent_encoding::percent_decode_str;
 use regex::Regex;
-use url::Url;
 
-/// Parameters of campaigns, beside those that begin with `utm_`.
-const CAMPAIGN_PARAMETERS: [&str; 6] = ["fbclid", "gclid", "msclkid", "mc_cid", "mc_eid", "replytocom"];
+use crate::domain::page_address::{Site, page_key};
+
 /// Before the pattern of a rule.
 const PATTERN_MARK: char = '~';
-/// A site for addresses that have none while they are taken apart.
-const NO_SITE: &str = "http://none.invalid/";
 
 /// From pages to subjects.
 #[derive(Debug)]
 pub(crate) struct PageMap {
     kind: String,
-    site: Option<Url>,
+    site: Option<Site>,
     rules: Vec<(Rule, String)>,
 }
 
@@ -41,12 +36,7 @@ impl PageMap {
     /// Names the line of a rule that cannot be read, and a site that is no address.
     pub(crate) fn new(kind: &str, site: Option<&str>, rules: &str) -> anyhow::Result<Self> {
         SubjectKey::new(kind, "x").map_err(|error| anyhow::anyhow!("the type {kind:?} {error}"))?;
-        let parse_site = |site: &str| {
-            let address = if site.contains("://") { site.to_owned() } else { format!("https://{site}") };
-            let url = Url::parse(&address).with_context(|| format!("{site:?} is no address of a site"))?;
-            ensure!(url.has_host(), "{site:?} is no address of a site");
-            Ok(url)
-        };
+        let parse_site = |site: &str| Site::parse(site).with_context(|| format!("{site:?} is no address of a site"));
         let mut map = Self { kind: kind.to_owned(), site: site.map(parse_site).transpose()?, rules: vec![] };
         for (number, line) in rules.lines().enumerate().map(|(n, line)| (n + 1, line.trim())) {
             if !line.is_empty() && !line.starts_with('#') {
@@ -66,9 +56,9 @@ impl PageMap {
             (Some(pattern), _) => Rule::Pattern(Regex::new(pattern)?),
             (None, Some(prefix)) => {
                 ensure!(to.ends_with('*'), "{from:?} ends with `*`, so the subject must, too");
-                Rule::Prefix(self.normalize(prefix).context("is no address")? + trailing_slash(prefix))
+                Rule::Prefix(self.key(prefix).context("is no address")? + trailing_slash(prefix))
             }
-            (None, None) => Rule::Page(self.normalize(from).context("is no address")?),
+            (None, None) => Rule::Page(self.key(from).context("is no address")?),
         };
         Ok((rule, to.to_owned()))
     }
@@ -78,7 +68,7 @@ impl PageMap {
     /// # Errors
     /// Says what is wrong with its address, or with the subject that a rule gives it.
     pub(super) fn subject(&self, page: &str) -> Result<SubjectKey, String> {
-        let address = self.normalize(page).ok_or_else(|| format!("{page:?} is no address of a page"))?;
+        let address = self.key(page).ok_or_else(|| format!("{page:?} is no address of a page"))?;
         let mapped = self.rules.iter().find_map(|(rule, to)| match rule {
             Rule::Page(from) => (*from == address).then(|| to.clone()),
             Rule::Prefix(from) => {
@@ -100,31 +90,9 @@ impl PageMap {
             .map_err(|error| format!("the subject of {page:?}: the {} {error}", error.field()))
     }
 
-    /// The address of a page, without what changes nothing about it; `None` where it is none.
-    fn normalize(&self, page: &str) -> Option<String> {
-        let page = page.trim();
-        let (url, has_site) = match (Url::parse(page), &self.site) {
-            (Ok(url), _) if matches!(url.scheme(), "http" | "https") => (url, true),
-            (Ok(_), _) => return None,
-            (Err(_), Some(site)) => (site.join(page).ok()?, true),
-            (Err(_), None) => (Url::parse(NO_SITE).ok()?.join(page).ok()?, page.starts_with("//")),
-        };
-        let host = url.host_str()?;
-        let host = if has_site { host.strip_prefix("www.").unwrap_or(host) } else { "" };
-        let path = percent_decode_str(url.path()).decode_utf8().ok().filter(|path| !path.contains(char::is_control));
-        let path = path.as_deref().unwrap_or(url.path()).trim_end_matches('/');
-        let query: Vec<&str> = url.query().unwrap_or("").split('&').filter(|part| !is_of_campaign(part)).collect();
-        let query = query.join("&");
-        let separator = if query.is_empty() { "" } else { "?" };
-        let address = format!("{host}{path}{separator}{query}");
-        Some(if address.is_empty() { "/".to_owned() } else { address })
+    fn key(&self, page: &str) -> Option<String> {
+        page_key(page, self.site.as_ref())
     }
-}
-
-/// Whether a parameter says only where the reader came from.
-fn is_of_campaign(parameter: &str) -> bool {
-    let name = parameter.split('=').next().unwrap_or("");
-    name.is_empty() || name.starts_with("utm_") || CAMPAIGN_PARAMETERS.contains(&name)
 }
 
 fn trailing_slash(prefix: &str) -> &'static str {
@@ -142,20 +110,10 @@ mod tests {
     #[test]
     fn same_page_is_one_subject() {
         let map = PageMap::new("article", None, "").unwrap();
-        for page in [
-            "https://blog.example/2020/hello/",
-            "http://www.blog.example/2020/hello",
-            "HTTPS://Blog.Example:443/2020/hello?utm_source=x&fbclid=1#comment-7",
-            "//blog.example/2020/hello",
-        ] {
-            assert_eq!(subject(&map, page), "article/blog.example/2020/hello", "{page}");
-        }
         for (page, expected) in [
-            ("https://blog.example/", "article/blog.example"),
-            ("https://blog.example/?p=7&utm_medium=y", "article/blog.example?p=7"),
-            ("https://blog.example/%E6%A5%BC", "article/blog.example/楼"),
+            ("https://www.blog.example/2020/hello/?utm_source=x", "article/blog.example/2020/hello"),
+            ("//blog.example/2020/hello", "article/blog.example/2020/hello"),
             ("/2020/hello/", "article//2020/hello"),
-            ("/", "article//"),
         ] {
             assert_eq!(subject(&map, page), expected, "{page}");
         }

@@ -40,7 +40,7 @@ thread_local! {
 }
 
 /// The Markdown of a text in HTML.
-pub(super) fn markdown(html: &str) -> String {
+pub(crate) fn markdown(html: &str) -> String {
     HTML_CONVERTER.with(|converter| converter.convert(html)).unwrap_or_else(|_| html.to_owned())
 }
 

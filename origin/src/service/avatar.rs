@@ -34,7 +34,7 @@ pub(super) fn address_of(app: &AppState, account: &OwnAccount) -> Option<String>
 }
 
 /// The address at which this installation has the picture of a hash.
-pub(super) fn own_address(app: &AppState, hash: &AvatarHash) -> String {
+pub fn own_address(app: &AppState, hash: &AvatarHash) -> String {
     format!("{}{PICTURES_PATH}{hash}", app.sign_in.public_url())
 }
 

@@ -6,6 +6,8 @@ use gailou_shared::cache_tags::{CacheTags, TaggedComment};
 use gailou_shared::id::{CommentId, subject_tag};
 use gailou_shared::wire::{Comment, CommentContext, CommentPage, CommentTree, CountsBySubject, DataEnvelope, Subject};
 
+use crate::service::numbered_page::NumberedPage;
+
 /// An answer that every reader shares.
 pub trait Tagged {
     /// Calls `visit` with every comment it shows, also with those that others quote.
@@ -82,6 +84,20 @@ impl Tagged for CommentPage {
 
     fn version(&self) -> u64 {
         self.subject.as_ref().map_or(0, Subject::version)
+    }
+}
+
+impl Tagged for NumberedPage {
+    fn visit_shown<'a>(&'a self, visit: &mut dyn FnMut(ShownComment<'a>)) {
+        self.subject.visit_shown(visit);
+        for replied in &self.roots {
+            replied.root.visit_shown(visit);
+            replied.replies.visit_shown(visit);
+        }
+    }
+
+    fn version(&self) -> u64 {
+        self.subject.version
     }
 }
 

@@ -10,6 +10,8 @@ use gailou_shared::{limits, visible_text};
 
 use crate::config::GuestRule;
 use crate::domain::name_digest::{NAME_TAKEN_MS, NameDigest};
+use crate::domain::visitor::VisitorMark;
+use crate::service::standing::check_not_muted;
 use crate::service::{ServiceError, ServiceResult, rules};
 use crate::state::AppState;
 
@@ -35,6 +37,27 @@ pub async fn create(app: &AppState, network: Option<IpAddr>, name: Option<String
         check_name(app, name, None).await?;
     }
     sign(app, MemberId::guest(rand::random()), name.unwrap_or_default())
+}
+
+/// The guest that a visitor with a widget of another system is, who sends a name with each comment and signs nothing. A
+/// network without a name reacts as well.
+///
+/// # Errors
+/// As [`check_allowed`], and [`ServiceError::NameRejected`] or `Forbidden` for a blocked network.
+pub async fn of_visitor(app: &AppState, mark: VisitorMark<'_>, network: Option<IpAddr>) -> ServiceResult<Member> {
+    check_allowed(app)?;
+    rules::check_network(app, network)?;
+    let id = app.visitor_key.guest(mark);
+    let name = match mark {
+        VisitorMark::Email { name, .. } | VisitorMark::Network { name, .. } | VisitorMark::Token { name, .. } => name,
+        VisitorMark::Nameless { .. } => "",
+    };
+    if !name.is_empty() {
+        check_name(app, name, Some(id)).await?;
+    }
+    let guest = Member { id, name: name.to_owned(), avatar: None, level: 0, role: Role::Member };
+    check_not_muted(app, &guest)?;
+    Ok(guest)
 }
 
 /// Gives a guest another name, for what it writes from then on. It counts like a new guest.

@@ -32,6 +32,7 @@ pub mod member_data;
 pub mod merge;
 pub mod moderate;
 pub mod notifications;
+pub mod numbered_page;
 pub mod page;
 pub mod preview;
 pub mod profile;

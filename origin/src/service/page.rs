@@ -98,6 +98,28 @@ async fn roots_page(
     Ok(CommentPage { data: quoting.comments, page, subject: Some(subject), floors: quoting.floors })
 }
 
+/// The place after the first `skipped` roots of a list; `None` where it has no more than these.
+///
+/// # Errors
+/// As [`list_roots`].
+pub async fn cursor_after(
+    app: &AppState,
+    key: &SubjectKey,
+    sort: Sort,
+    skipped: usize,
+) -> ServiceResult<Option<Cursor>> {
+    let subject = subject::read_row_for(app, key, SubjectAudience::EveryReader).await?;
+    if subject.state == SubjectState::Hidden {
+        return Ok(None);
+    }
+    let (list, query) = (CommentList::Roots(key.clone()), PageQuery { sort, limit: skipped, cursor: None });
+    let walked = walk(app, CursorList::roots(key), &list, query, &subject, FirstRanking::Current).await?;
+    let shown = walked.page.ids().len();
+    let next = walked.finish(app, &list, shown).await?.next;
+    let decode = |next: String| app.cursor_key.decode(&next).map_err(|error| ServiceError::Bug(error.to_string()));
+    next.map(decode).transpose()
+}
+
 /// A page of the descendants of a comment, flat.
 ///
 /// # Errors

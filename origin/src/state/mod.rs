@@ -45,6 +45,7 @@ use crate::domain::member_standing::is_issued_before;
 use crate::domain::network_digest::NetworkKey;
 use crate::domain::row::{StoredDictionary, StoredSettingChanges};
 use crate::domain::unsubscribe::UnsubscribeKey;
+use crate::domain::visitor::VisitorKey;
 use crate::ports::classifier::Classifier;
 use crate::ports::dependencies::Dependencies;
 use crate::ports::journal::Journal;
@@ -162,6 +163,8 @@ pub struct AppState {
     pub altcha_key: AltchaKey,
     /// Hashes the networks that comments are posted from.
     pub network_key: NetworkKey,
+    /// Makes the ids of guests who sign nothing.
+    pub visitor_key: VisitorKey,
     /// Signs the addresses that end mails.
     pub unsubscribe_key: UnsubscribeKey,
     /// Verifies the tokens of the configured widget.

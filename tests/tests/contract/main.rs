@@ -23,6 +23,7 @@ mod fake_classifier;
 mod fake_provider;
 mod fake_siteverify;
 mod fake_worker;
+mod foreign_widgets;
 mod guest_names;
 mod html;
 mod html_pages;

@@ -15,6 +15,7 @@ use gailou_shared::id::CommentId;
 use gailou_shared::wire::Code;
 use percent_encoding::percent_decode_str;
 
+use crate::http::dialect::COMPAT_PATH;
 use crate::http::problem::Refusal;
 use crate::service::{ServiceError, sign_in, subject};
 use crate::state::AppState;
@@ -23,7 +24,7 @@ use crate::state::AppState;
 pub(in crate::http) const ANY_SITE: HeaderValue = HeaderValue::from_static("*");
 /// Headers of an answer that a script may read.
 const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
-    "X-Request-Id, X-Gailou-Stale, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed",
+    "X-Request-Id, X-Gailou-Stale, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed, Date",
 );
 /// What the answer to a preflight allows, and for how long: two hours, the most that browsers keep.
 const PREFLIGHT_HEADERS: [(HeaderName, HeaderValue); 3] = [
@@ -42,6 +43,8 @@ const PERSONAL_PATHS: [&str; 4] = ["/v1/me/", "/v1/admin/", "/v1/edge/", "/write
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Paths whose calls are sent with a cookie.
 const SESSION_PATHS: &str = "/v1/auth/";
+/// Paths whose every call the client sends as if there were a cookie, which there is none.
+const CREDENTIALED_PATHS: &str = "/compat/isso/";
 /// Paths of an operator's tools, which no page reads.
 const PROBE_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
@@ -69,7 +72,12 @@ pub(super) fn headers(
         return headers;
     };
     let is_preflight = *method == Method::OPTIONS;
-    if is_public(intended_method(method, request), path) {
+    if path.starts_with(CREDENTIALED_PATHS) && is_public(intended_method(method, request), path) {
+        // What is the same for every reader may be named for each site: a browser takes no `*` for such a call.
+        headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+    } else if is_public(intended_method(method, request), path) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY_SITE);
     } else {
         headers.insert(header::VARY, HeaderValue::from_static("Origin"));
@@ -78,7 +86,7 @@ pub(super) fn headers(
             return headers;
         }
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-        if path.starts_with(SESSION_PATHS) {
+        if path.starts_with(SESSION_PATHS) || path.starts_with(CREDENTIALED_PATHS) {
             headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         }
     }
@@ -139,6 +147,9 @@ pub(super) async fn subject_type(
     let is_open = !request.contains_key(header::ORIGIN) || is_public(intended_method(method, request), path);
     if is_open || !app.config.origins_depend_on_type() {
         return Ok(String::new());
+    }
+    if path.starts_with(COMPAT_PATH) {
+        return Ok(app.config.compat.subject_type.clone());
     }
     let id = match target(path) {
         CallTarget::SubjectType(kind) => return Ok(kind),
