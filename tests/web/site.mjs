@@ -12,6 +12,7 @@ import './element.test.mjs';
 import './loading.test.mjs';
 import './frameworks.test.mjs';
 import './packages.test.mjs';
+import './python-client.test.mjs';
 import './host-pages.test.mjs';
 import './passkeys.test.mjs';
 import './first-day.test.mjs';
