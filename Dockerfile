@@ -16,6 +16,7 @@ COPY package.json package-lock.json ./
 RUN --mount=type=cache,target=/var/cache/npm \
     npm ci --ignore-scripts --no-audit --no-fund --cache /var/cache/npm
 COPY edge/web edge/web
+COPY packages/client/src packages/client/src
 COPY docs docs
 RUN npm run --silent build
 

@@ -142,6 +142,25 @@ setup_packages() {
     cp $folder/package-lock.json $folder/node_modules/installed.json
 }
 
+PYTHON_CLIENT=$TOOLS/python-client
+
+# setup_python_client: fetches the wheels that tests/web/python-client.test.mjs installs, which needs no network then.
+setup_python_client() {
+  cmp -s packages/python/requirements.txt "$PYTHON_CLIENT/requirements.txt" && return
+  apt 'python3 -m ensurepip --version' python3-venv || return
+  step "fetch the packages of the Python client" python-client fetch_python_client
+}
+
+fetch_python_client() {
+  rm -rf "$PYTHON_CLIENT"
+  python3 -m venv "$PYTHON_CLIENT/venv" &&
+    "$PYTHON_CLIENT/venv/bin/pip" download --quiet --disable-pip-version-check --only-binary :all: \
+      --dest "$PYTHON_CLIENT/wheels" -r packages/python/requirements.txt || return
+  rm -rf "$PYTHON_CLIENT/venv"
+  # This file is the last one: its presence means that the download is complete.
+  cp packages/python/requirements.txt "$PYTHON_CLIENT/requirements.txt"
+}
+
 setup_edge() {
   rust_target wasm32-unknown-unknown &&
     setup_node &&
@@ -394,7 +413,8 @@ setup_test() {
   setup_rust && rust_components && rust_target wasm32-wasip1 && rust_target wasm32-unknown-unknown && setup_node || return
   spawn "$log" "$log" setup_test_tools
   tools=$child
-  setup_services && setup_openssl && setup_chromium && setup_deploy && setup_packages && setup_recipes && setup_widgets || return
+  setup_services && setup_openssl && setup_chromium && setup_deploy && setup_packages && setup_python_client &&
+    setup_recipes && setup_widgets || return
   if alive "$tools"; then step "compile the tools" tools-wait wait_for "$tools"; fi
   finish "$tools" || { log_tail "$log"; fail "the tools could not be compiled"; }
 }

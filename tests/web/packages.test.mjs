@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as esbuild from 'esbuild';
 import { newSubject } from './support/api.mjs';
-import { BASE, skipWithout } from './support/environment.mjs';
+import { BASE, skipWithout, TOKEN_SECRET } from './support/environment.mjs';
 import { withHostPage } from './support/host-page.mjs';
 import { assertVisible, mainForm, newText, sendForm } from './support/page.mjs';
 
@@ -72,27 +72,84 @@ const VUE = `
   h(GailouComments, { subject: 'article/x', theme: 'sepia' });
 `;
 const CLIENT = `
-  import { type Comment, createGailouClient, newIdempotencyKey } from '@gailou/client';
-  const client = createGailouClient({ baseUrl: 'BASE', token: () => window.token });
-  const [type = '', key = ''] = window.subject.split('/');
-  const params = { path: { type, key } };
+  import { createGailouClient, GailouError, postComment, readComments, readReplies } from '@gailou/client';
+  const sent: Request[] = [];
+  // What becomes of the next requests; null is an answer of the server.
+  const faults: ('answer lost' | 'limited' | 'busy' | 'cursor expired' | null)[] = [];
+  const problem = (status: number, code: string, headers = {}) => Response.json({ code }, { status, headers });
+  const client = createGailouClient({
+    baseUrl: 'BASE',
+    token: () => window.token,
+    async fetch(request) {
+      sent.push(request);
+      const fault = faults.shift();
+      if (fault === 'limited') return problem(429, 'rate_limited', { 'Retry-After': '5' });
+      if (fault === 'busy') return problem(503, 'overloaded');
+      if (fault === 'cursor expired') return problem(410, 'cursor_expired');
+      const response = await window.fetch(request);
+      if (fault === 'answer lost') throw new TypeError('the connection broke');
+      return response;
+    },
+  });
+  // Waits are recorded, and take no time.
+  const waits: number[] = [];
+  const start = setTimeout;
+  window.setTimeout = ((then: () => void, ms = 0) => {
+    waits.push(ms);
+    return start(then);
+  }) as typeof setTimeout;
+  const textsOf = async (comments: ReturnType<typeof readComments>) => {
+    const texts: string[] = [];
+    for await (const comment of comments) texts.push(comment.content);
+    return texts;
+  };
   async function main() {
-    const guest = await client.POST('/v1/guests', { body: { name: 'Client' } });
-    window.token = guest.data?.token ?? '';
-    const header = { 'Idempotency-Key': newIdempotencyKey() };
-    const post = () => client.POST('/v1/subjects/{type}/{key}/comments', {
-      params: { ...params, header },
-      body: { content: 'From a client' },
-    });
-    const posted: Comment | undefined = (await post()).data;
-    const again = (await post()).data;
-    const { data } = await client.GET('/v1/subjects/{type}/{key}', { params });
-    const wrong = await client.GET('/v1/comments/{id}', { params: { path: { id: '1' } } });
-    document.title = [posted?.id === again?.id, data?.comments, wrong.error?.code].join(' ');
+    faults.push('answer lost', 'limited', 'busy');
+    const first = await postComment(client, window.subject, { content: '1' });
+    const keys = new Set(sent.map(({ headers }) => headers.get('Idempotency-Key')));
+    const post = { attempts: sent.length, keys: keys.size, waits: [...waits], author: first.author };
+    for (const content of ['2', '3', '4', '5']) await postComment(client, window.subject, { content });
+
+    const before = sent.length;
+    faults.push(null, null, 'cursor expired');
+    const texts = await textsOf(readComments(client, window.subject, { sort: 'old', pageSize: 2 }));
+    const caches = sent.slice(before).map(({ cache }) => cache);
+
+    await postComment(client, window.subject, { content: 'A reply', parent_id: first.id });
+    const replies = await textsOf(readReplies(client, first.id));
+
+    const attempts = sent.length;
+    const refusal: unknown = await postComment(client, window.subject, { content: ' ' }).catch((error) => error);
+    const refused = refusal instanceof GailouError && {
+      code: refusal.code,
+      fields: refusal.errors.map(({ field }) => field),
+      attempts: sent.length - attempts,
+    };
+    const { error } = await client.GET('/v1/comments/{id}', { params: { path: { id: '1' } } });
+    window.result = { post, texts, caches, replies, refused, code: error?.code };
   }
-  // @ts-expect-error a path that the server does not have
-  client.GET('/v1/nothing');
   main();
+  export const wrong = [
+    // @ts-expect-error a path that the server does not have
+    () => client.GET('/v1/nothing'),
+    // @ts-expect-error replies have no such sort
+    () => readReplies(client, '1', { sort: 'controversial' }),
+  ];
+`;
+const SIGN = `
+  import { signMemberToken } from '@gailou/client';
+  const record = { id: '7', name: 'Ann', level: 3, password: 'secret' };
+  const sign = (secret, lifetimeSeconds) => signMemberToken(record, secret, { lifetimeSeconds });
+  const nameOf = (error) => error.name;
+  const day = 86_400;
+  console.log(JSON.stringify({
+    token: await sign(process.env.E2E_TOKEN_SECRET, 30 * day),
+    refused: [
+      await sign(process.env.E2E_TOKEN_SECRET, 30 * day + 1).catch(nameOf),
+      await sign(process.env.E2E_TOKEN_SECRET, 0).catch(nameOf),
+      await sign('short', day).catch(nameOf),
+    ],
+  }));
 `;
 
 const PROGRAMS = { 'element.ts': ELEMENT, 'react.tsx': REACT, 'vue.ts': VUE, 'client.ts': CLIENT };
@@ -107,7 +164,9 @@ async function install() {
   assert.equal(tarballs.length, 4);
   const needed = ['react', 'react-dom', '@types/react', '@vue/runtime-dom'];
   const links = needed.map((name) => join(ROOT, 'node_modules', name));
-  links.push(join(ROOT, 'packages/client/node_modules/openapi-fetch'));
+  for (const name of ['openapi-fetch', 'jose']) {
+    links.push(join(ROOT, 'packages/client/node_modules', name));
+  }
   await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}');
   const options = [
     '--offline',
@@ -131,7 +190,7 @@ async function writePrograms() {
   for (const [name, source] of Object.entries(PROGRAMS)) {
     await writeFile(join(folder, name), source.replace('BASE', BASE));
   }
-  const globals = 'interface Window { subject: string; token: string }';
+  const globals = 'interface Window { subject: string; token: string; result: unknown }';
   await writeFile(join(folder, 'globals.d.ts'), globals);
   const compilerOptions = {
     strict: true,
@@ -213,12 +272,49 @@ describe('packages', () => {
     });
   }
 
-  test('client.ts posts once and reads', { skip }, async () => {
-    const subject = newSubject();
-    const html = `<title>A site</title><script>window.subject = '${subject}'</script>
-      <script type="module" src="/client.js"></script>`;
-    await withHostPage({ html, scripts: scripts['client.ts'] }, async (page) => {
-      await page.waitForFunction(() => document.title === 'true 1 comment_not_found');
+  describe('client', {
+    skip: skipWithout({ E2E_BASE: BASE, E2E_TOKEN_SECRET: TOKEN_SECRET }),
+  }, () => {
+    let token;
+
+    test('member is signed under Node, without what the token must not have', async () => {
+      const options = { cwd: folder };
+      const { stdout } = await run('node', ['--input-type=module', '--eval', SIGN], options);
+      const signed = JSON.parse(stdout);
+      assert.deepEqual(signed.refused, ['RangeError', 'RangeError', 'RangeError']);
+      token = signed.token;
+      const { iat, exp, ...claims } = JSON.parse(atob(token.split('.')[1]));
+      assert.deepEqual(claims, { sub: '7', name: 'Ann', level: 3, aud: 'gailou' });
+      assert.equal(exp - iat, 30 * 86_400);
+    });
+
+    test('program for a browser has nothing that signs', () => {
+      assert.doesNotMatch(scripts['client.ts']['client.js'], /HS256/);
+    });
+
+    test('member posts once over faults, and reads each comment once to the end', async () => {
+      const globals = { subject: newSubject(), token, result: null };
+      const html = `<title>A site</title><script>Object.assign(window, ${JSON.stringify(globals)})</script>
+        <script type="module" src="/client.js"></script>`;
+      await withHostPage({ html, scripts: scripts['client.ts'] }, async (page) => {
+        await page.waitForFunction(() => window.result);
+        const { post, texts, caches, ...rest } = await page.evaluate(() => window.result);
+        const { id, name, level } = post.author;
+        assert.deepEqual({ id, name, level }, { id: '7', name: 'Ann', level: 3 });
+        assert.deepEqual([post.attempts, post.keys], [4, 1]);
+        const [first, asked, third] = post.waits;
+        assert.ok(first >= 800 && first <= 1_200, `${first} ms`);
+        assert.equal(asked, 5_000);
+        assert.ok(third >= 3_200 && third <= 4_800, `${third} ms`);
+        assert.deepEqual(texts, ['1', '2', '3', '4', '5']);
+        const usual = ['default', 'default', 'default'];
+        assert.deepEqual(caches, [...usual, 'reload', 'reload', 'reload']);
+        assert.deepEqual(rest, {
+          replies: ['A reply'],
+          refused: { code: 'invalid_request', fields: ['content'], attempts: 1 },
+          code: 'comment_not_found',
+        });
+      });
     });
   });
 });

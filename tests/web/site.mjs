@@ -13,6 +13,7 @@ import './loading.test.mjs';
 import './foreign-widgets.test.mjs';
 import './frameworks.test.mjs';
 import './packages.test.mjs';
+import './python-client.test.mjs';
 import './host-pages.test.mjs';
 import './passkeys.test.mjs';
 import './first-day.test.mjs';

@@ -1,5 +1,6 @@
 /** Reads what an answer says that is no success. It is loaded with the first of them. */
 
+import { parseRetryAfterMs } from '../../../../packages/client/src/retry-after.ts';
 import { ApiProblem } from './problem.ts';
 import type { ProblemBody } from './wire.ts';
 
@@ -21,12 +22,4 @@ export function problemFrom(response: AnswerHead, data: unknown): ApiProblem {
     challenge: body.challenge ?? null,
     retryAfterMs: parseRetryAfterMs(response.headers.get('Retry-After')),
   });
-}
-
-/** Seconds or an HTTP date; 0 for anything else and for a date in the past. */
-export function parseRetryAfterMs(value: string | null, nowMs = Date.now()): number {
-  if (!value) return 0;
-  if (/^\d+$/.test(value)) return Number(value) * 1000;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - nowMs);
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { parseRetryAfterMs } from '../../../../packages/client/src/retry-after.ts';
 import { ApiProblem } from './problem.ts';
 import { categoriesOf, fieldDetail, isOutcomeUnknown, isRepeatable } from './problem-details.ts';
-import { parseRetryAfterMs, problemFrom } from './problem-from.ts';
+import { problemFrom } from './problem-from.ts';
 
 describe('outcome', () => {
   for (const [status, isUnknown, isWorthAnother] of [

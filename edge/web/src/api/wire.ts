@@ -257,5 +257,5 @@ export interface ProblemBody {
   code?: string;
   errors?: FieldError[];
   /** With the code `challenge_required`. */
-  challenge?: Challenge;
+  challenge?: Challenge | null;
 }
