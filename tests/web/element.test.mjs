@@ -31,7 +31,33 @@ async function subjectWith(text) {
 
 const element = (page) => page.locator('gailou-comments');
 
+/** A page that names no subject, with the tag in its place and the script in the head. */
+const PAGES_WITHOUT_SUBJECT = [
+  '<gailou-comments lang="en"></gailou-comments><script src="/gailou.js"></script>',
+  '<script src="/gailou.js" data-subject data-lang="en"></script>',
+];
+
 describe('element', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
+  test('without a subject is of the page, by its canonical address', async () => {
+    const path = newText('page').replaceAll(' ', '-');
+    const text = newText('Of the page');
+    await postComment(`article/blog.example/${path}`, text, await guestToken());
+    await listWithRoots(`article/blog.example/${path}`, 1);
+    for (const tags of PAGES_WITHOUT_SUBJECT) {
+      const address = `https://www.blog.example/${path}/?utm_source=x#top`;
+      const html = `<title>A site</title><link rel="canonical" href="${address}">${tags}`;
+      await withHostPage({ html }, async (page) => {
+        await assertVisible(commentWith(page, text), tags);
+        assert.equal(await element(page).getAttribute('subject'), `article/blog.example/${path}`);
+      });
+    }
+    const html = '<title>A site</title><p>No comments</p><script src="/gailou.js"></script>';
+    await withHostPage({ html }, async (page) => {
+      await page.waitForFunction(() => customElements.get('gailou-comments'));
+      assert.equal(await element(page).count(), 0, 'the script alone puts nothing on a page');
+    });
+  });
+
   test('events say that it is ready, how many comments there are, what is posted and what went wrong', async () => {
     const { subject } = await subjectWith(newText('First'));
     const recorder = `<script>

@@ -104,7 +104,7 @@ describe('reading', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
         element.token = value;
       }, token);
     for (const [hash, notice] of [
-      ['', 'The comments of this page are hidden'],
+      ['', 'Comments are hidden here'],
       [`#comment-${id}`, 'The linked comment could not be found'],
     ]) {
       await withPage(subject, { hash }, async (page) => {

@@ -96,6 +96,8 @@ export class GailouComments extends HTMLElement {
     this.#timesTimer = setInterval(() => this.#thread?.frame.updateTimes(), TIMES_INTERVAL_MS);
     this.#pageTheme.follow(signal);
     this.#restart();
+    // Comments that name no subject are of the page.
+    if (!this.subject) import('./util/page-subject.ts').then((page) => page.takePage(this));
   }
 
   disconnectedCallback(): void {

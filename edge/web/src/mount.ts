@@ -16,7 +16,7 @@ const PASSED_ATTRIBUTES = [
 
 /**
  * Mounts the comments of `data-subject`: around what the server rendered of this subject, else
- * after the script tag, else at the end of the page. Without `data-subject` it does nothing.
+ * after the script tag, else at the end of the page. An empty one is the page's own. Without `data-subject` it does nothing.
  * `onPlaced` gets the element when it is on the page.
  */
 export function mount(
@@ -24,7 +24,7 @@ export function mount(
   server: string,
   onPlaced: (element: HTMLElement) => void,
 ): void {
-  if (!script.dataset.subject) return;
+  if (script.dataset.subject === undefined) return;
   const element = document.createElement('gailou-comments');
   // Another script on the page may have defined the element, for another server.
   element.setAttribute('api', script.dataset.api || server);

@@ -11,7 +11,7 @@ pub(super) const ENGLISH_PAGE_WORDS: PageWords = PageWords {
     no_comments: "Comments",
     comments: |n| counted(n, "comment", "comments"),
     closed: "Comments are closed here.",
-    hidden: "The comments of this page are hidden.",
+    hidden: "Comments are hidden here.",
     empty: "No comments yet.",
     more_comments: "More comments",
     more_replies: "More replies",
