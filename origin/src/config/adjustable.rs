@@ -11,12 +11,12 @@ use serde_json::{Map, Value};
 
 use crate::config::sources::refusal_reason;
 use crate::config::{
-    AllowedOrigins, ChallengeRules, ConfigError, DegradeSettings, LimitSettings, NameSettings, RuleSettings,
-    TokenSettings,
+    AllowedOrigins, ChallengeRules, ConfigError, DegradeSettings, LimitSettings, NameSettings, PageSettings,
+    RuleSettings, TokenSettings,
 };
 
 /// The sections of a configuration that admins may change; with `sites`, which is `cors.origins` there.
-const ADJUSTABLE_SECTIONS: [&str; 6] = ["names", "rules", "challenge", "degrade", "limits", "tokens"];
+const ADJUSTABLE_SECTIONS: [&str; 7] = ["names", "rules", "challenge", "degrade", "limits", "tokens", "pages"];
 
 /// The settings that admins change. Those of the configuration are in force where nothing is changed.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -30,6 +30,7 @@ pub struct AdjustableSettings {
     pub degrade: DegradeSettings,
     pub limits: LimitSettings,
     pub tokens: TokenSettings,
+    pub pages: PageSettings,
 }
 
 impl AdjustableSettings {

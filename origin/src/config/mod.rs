@@ -22,6 +22,7 @@ mod mail;
 mod media;
 mod names;
 mod networks;
+mod pages;
 mod providers;
 pub mod reference;
 mod retention;
@@ -66,6 +67,7 @@ pub use mail::MailSettings;
 pub use media::{MediaPlace, MediaSettings};
 pub use names::NameSettings;
 pub use networks::Networks;
+pub use pages::PageSettings;
 pub use providers::{Oauth2Urls, ProviderSettings};
 pub use retention::RetentionSettings;
 pub use rules::{BlockedSettings, ClassifiedAuthors, GuestRule, RuleSettings, UnclassifiedRule};
@@ -217,6 +219,7 @@ impl Config {
             demo,
             cursor_secret,
             limits,
+            pages,
             connections,
             retention,
             degrade,
@@ -245,7 +248,16 @@ impl Config {
             trusted_proxies,
             public_url,
             demo,
-            adjustable: AdjustableSettings { sites: cors.origins, names, rules, challenge, degrade, limits, tokens },
+            adjustable: AdjustableSettings {
+                sites: cors.origins,
+                names,
+                rules,
+                challenge,
+                degrade,
+                limits,
+                tokens,
+                pages,
+            },
             fixed: BTreeSet::new(),
             connections,
             retention,

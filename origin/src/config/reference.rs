@@ -14,8 +14,8 @@ use crate::config::sources::variable_of;
 use crate::config::{
     AccountSettings, AuthSettings, AvatarSettings, BlockedSettings, ChallengeSettings, ClassifierSettings,
     ClusterTuning, CompatSettings, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings,
-    LimitSettings, MailSettings, MediaSettings, NameSettings, ProviderSettings, RetentionSettings, RuleSettings,
-    SearchSettings, SubjectType, TokenSettings, TurnstileSettings, WebhookSettings,
+    LimitSettings, MailSettings, MediaSettings, NameSettings, PageSettings, ProviderSettings, RetentionSettings,
+    RuleSettings, SearchSettings, SubjectType, TokenSettings, TurnstileSettings, WebhookSettings,
 };
 
 /// One setting.
@@ -38,6 +38,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<AuthSettings>("auth.", &defaults.auth));
     entries.extend(section::<ProviderSettings>("auth.providers[].", &ProviderSettings::default()));
     entries.extend(section::<TokenSettings>("tokens.", &defaults.tokens));
+    entries.extend(section::<PageSettings>("pages.", &defaults.pages));
     entries.extend(section::<NameSettings>("names.", &defaults.names));
     entries.extend(section::<RuleSettings>("rules.", &defaults.rules));
     entries.extend(section::<BlockedSettings>("rules.blocked.", &defaults.rules.blocked));

@@ -14,8 +14,8 @@ use crate::config::values::{parse, server_address, switch};
 use crate::config::{
     AccountSettings, AuthSettings, AvatarSettings, ChallengeSettings, ClassifierSettings, ClusterTuning,
     CompatSettings, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MailSettings,
-    MediaSettings, NameSettings, RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType, TokenSettings,
-    TrustedProxies, Urls, WebhookSettings, cluster,
+    MediaSettings, NameSettings, PageSettings, RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType,
+    TokenSettings, TrustedProxies, Urls, WebhookSettings, cluster,
 };
 
 /// All settings as they are written.
@@ -69,6 +69,8 @@ pub(super) struct Settings {
     pub(super) auth: AuthSettings,
     /// `tokens`
     pub(super) tokens: TokenSettings,
+    /// `pages`
+    pub(super) pages: PageSettings,
     /// `names`
     pub(super) names: NameSettings,
     /// `rules`
@@ -120,6 +122,7 @@ impl Default for Settings {
             degrade: DegradeSettings::default(),
             auth: AuthSettings::default(),
             tokens: TokenSettings::default(),
+            pages: PageSettings::default(),
             names: NameSettings::default(),
             rules: RuleSettings::default(),
             challenge: ChallengeSettings::default(),

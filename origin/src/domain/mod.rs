@@ -29,6 +29,7 @@ pub mod markdown;
 pub mod media;
 pub mod member_contact;
 pub mod member_standing;
+pub mod moved_pages;
 pub mod name_digest;
 pub mod network_digest;
 pub mod notification;

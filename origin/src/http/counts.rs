@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
-use gailou_shared::wire::{DataEnvelope, SubjectCounts};
+use gailou_shared::wire::{CountsBySubject, DataEnvelope, SubjectCounts};
 use serde_json::json;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn, ParameterStyle};
@@ -39,12 +39,17 @@ use crate::state::page_cache::BuiltPage;
 )]
 pub(super) async fn get_counts(
     State(app): State<Arc<AppState>>,
-    CountedSubjects { keys, page_key }: CountedSubjects,
+    CountedSubjects { names, keys, page_key }: CountedSubjects,
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let build = || async {
-        let counts = DataEnvelope { data: subject::count_subjects(&app, &keys).await? };
-        let page = json_page(&counts, keys.clone())?;
+        let counts = subject::count_subjects(&app, &keys).await?;
+        // By the names that were asked for, which may be those of pages that have moved.
+        let named = names.iter().zip(&keys).map(|(name, key)| {
+            let counts = counts.get(&key.to_string()).copied().unwrap_or_default();
+            (name.clone(), counts)
+        });
+        let page = json_page(&DataEnvelope { data: named.collect::<CountsBySubject>() }, keys.clone())?;
         Ok(BuiltPage { reads: Some(ReadLists::default()), ..page })
     };
     read.answer(&page_key, build).await
@@ -53,6 +58,7 @@ pub(super) async fn get_counts(
 /// The subjects of the parameters `subject`, each once, in one order.
 #[derive(Debug)]
 pub(super) struct CountedSubjects {
+    names: Vec<String>,
     keys: Vec<SubjectKey>,
     page_key: String,
 }
@@ -71,8 +77,8 @@ impl FromRequestParts<HttpState> for CountedSubjects {
         }
         let keys = names.iter().map(|name| subject_named(&state.app, name)).collect::<Result<_, _>>()?;
         // Keys of subjects hold any character; JSON keeps them apart.
-        let names = serde_json::Value::from(names);
-        Ok(Self { keys, page_key: format!("/v1/counts {names}") })
+        let page_key = format!("/v1/counts {}", json!(names));
+        Ok(Self { names: names.into_iter().map(str::to_owned).collect(), keys, page_key })
     }
 }
 
@@ -91,5 +97,6 @@ pub(super) fn subject_named(app: &AppState, name: &str) -> Result<SubjectKey, Re
     let wrong = || Refusal::field("subject", "must be {type}/{key}");
     let (kind, key) = name.split_once('/').ok_or_else(wrong)?;
     subject::threading_of(app, kind, None)?;
-    SubjectKey::new(kind, key).map_err(|error| Refusal::field("subject", error.to_string()))
+    let subject = SubjectKey::new(kind, key).map_err(|error| Refusal::field("subject", error.to_string()))?;
+    Ok(app.settings().moved_pages.resolve(subject))
 }

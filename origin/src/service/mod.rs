@@ -31,6 +31,7 @@ pub mod member_admin;
 pub mod member_data;
 pub mod merge;
 pub mod moderate;
+pub mod moved_pages;
 pub mod notifications;
 pub mod numbered_page;
 pub mod page;

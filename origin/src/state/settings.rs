@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::{Map, Value};
 
 use crate::config::{AdjustableSettings, Config, ConfigError};
+use crate::domain::moved_pages::MovedPages;
 use crate::domain::name_digest::NameDigest;
 use crate::domain::row::StoredSettingChanges;
 
@@ -18,6 +19,8 @@ pub struct CurrentSettings {
     pub values: AdjustableSettings,
     /// Of `rules.blocked.names`.
     pub blocked_names: HashSet<NameDigest>,
+    /// Of `pages.moved`.
+    pub moved_pages: MovedPages,
 }
 
 impl CurrentSettings {
@@ -40,7 +43,8 @@ impl CurrentSettings {
     /// These settings, as they are used.
     pub fn of(version: u64, values: AdjustableSettings) -> Self {
         let blocked_names = values.rules.blocked.names.iter().map(|name| NameDigest::of(name)).collect();
-        Self { version, values, blocked_names }
+        let moved_pages = values.pages.moved_pages();
+        Self { version, values, blocked_names, moved_pages }
     }
 }
 

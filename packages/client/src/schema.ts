@@ -546,7 +546,7 @@ export interface paths {
         get?: never;
         /**
          * Register or change a subject.
-         * @description Only moderators may. Each change is in the audit log.
+         * @description Only moderators may, and `moved_to` only admins. Each change is in the audit log.
          */
         put: operations["put_subject"];
         post?: never;
@@ -3063,6 +3063,11 @@ export interface components {
         SubjectChanges: {
             /** @description How its threads are built. */
             mode?: components["schemas"]["Mode"];
+            /**
+             * @description Another address of the page, `type/key` of the same type, which has the comments of this one from now on; both have
+             *     them. It must have none of its own. `null`: no other address has them any more.
+             */
+            moved_to?: string | null;
             owner_id?: components["schemas"]["MemberId"] | null;
             /** @description Whether the subject takes comments. */
             state?: components["schemas"]["SubjectState"];
@@ -4741,6 +4746,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];

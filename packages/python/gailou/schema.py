@@ -1897,6 +1897,11 @@ class SubjectChanges(TypedDict):
     """
     How its threads are built.
     """
+    moved_to: NotRequired[Optional[str]]
+    """
+    Another address of the page, `type/key` of the same type, which has the comments of this one from now on; both have
+    them. It must have none of its own. `null`: no other address has them any more.
+    """
     owner_id: NotRequired[Optional[MemberId]]
     state: NotRequired[SubjectState]
     """

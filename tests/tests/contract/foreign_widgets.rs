@@ -112,6 +112,7 @@ async fn what_one_widget_writes_all_of_them_and_the_contract_read() {
 async fn network_likes_a_comment_once_with_whatever_widget() {
     let origin = TestOrigin::start().await;
     let comment = origin.post(&ann(), SUBJECT, "like me").await;
+    expect_list(&origin, WALINE_LIST, |list| list["data"]["count"] == 1).await;
     let like = async |line: &str, body: &Value| call(&origin, line, body).await.expect(200);
     let waline = format!("PUT {WALINE}/{}?lang=en", id(&comment));
     for (is_liked, likes) in [(true, 1), (true, 1), (false, 0), (true, 1)] {

@@ -1,7 +1,7 @@
 //! Subjects: their counts, keys and modes.
 
-use gailou_tests::{ApiResponse, TestOrigin, admin, ann, bob, comments_on, id, moderator, poll_until};
-use serde_json::json;
+use gailou_tests::{ApiResponse, TestMember, TestOrigin, admin, ann, bob, comments_on, id, moderator, poll_until};
+use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_name_up_to_100_subjects_and_unknown_ones_are_zero() {
@@ -110,4 +110,62 @@ async fn hidden_subject_is_empty_for_readers_and_whole_for_moderators() {
     origin.put_subject(&admin(), "article/h", &json!({"state": "open"})).await.expect(200);
     let path = format!("/v1/comments/{}", id(&root));
     assert_eq!(poll_until(|| origin.get(&path), |answer| answer.status == 200).await.json["content"], "secret root");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_that_moves_takes_its_thread_along() {
+    let origin = TestOrigin::start().await;
+    let before = origin.post(&ann(), "article/old.example%2Fa", "before").await;
+    let move_to =
+        async |by: &TestMember, from: &str, to: Value| origin.put_subject(by, from, &json!({ "moved_to": to })).await;
+    assert_eq!(move_to(&moderator(), "article/old.example%2Fa", json!("article/new.example/a")).await.status, 403);
+    for (to, status) in [
+        (json!("article/old.example/a"), 400),
+        (json!("video/new.example/a"), 400),
+        (json!("article"), 400),
+        (json!(7), 400),
+    ] {
+        let refused = move_to(&admin(), "article/old.example%2Fa", to.clone()).await;
+        assert_eq!((refused.status, &refused.json["errors"][0]["field"]), (status, &json!("moved_to")), "{to}");
+    }
+    move_to(&admin(), "article/old.example%2Fa", json!("article/new.example/a")).await.expect(200);
+    let path = |key: &str| format!("/v1/subjects/article/{key}/comments");
+    let count = |answer: &ApiResponse| answer.json["data"].as_array().map_or(0, Vec::len);
+    for key in ["new.example%2Fa", "old.example%2Fa"] {
+        let page = poll_until(async || origin.get(&path(key)).await, |answer| count(answer) == 1).await;
+        assert_eq!(page.json["data"][0]["id"], before["id"], "{key}: {}", page.text);
+    }
+    // What is written at either address is at both.
+    let after = origin.post(&bob(), "article/new.example%2Fa", "after").await;
+    let reply = json!({"content": "a reply", "parent_id": after["id"]});
+    origin.try_post(&ann(), "article/old.example%2Fa", &reply).await.expect(201);
+    for key in ["new.example%2Fa", "old.example%2Fa"] {
+        let page =
+            poll_until(async || origin.get(&path(key)).await, |answer| answer.json["subject"]["comments"] == 3).await;
+        assert_eq!(page.json["subject"]["comments"], 3, "{key}: {}", page.text);
+    }
+    let counts = "/v1/counts?subject=article/new.example/a&subject=article/old.example/a&subject=article/none";
+    let counts = poll_until(|| origin.get(counts), |a| a.json["data"]["article/new.example/a"]["comments"] == 3).await;
+    assert_eq!(counts.json["data"]["article/old.example/a"]["comments"], 3, "{}", counts.text);
+    assert_eq!(counts.json["data"]["article/none"]["comments"], 0, "{}", counts.text);
+    let html = origin.get("/t/article/new.example%2Fa").await;
+    assert!(html.text.contains("before"), "{}", html.text);
+    // An address that has comments is not taken from them, and one that moves again is still there.
+    origin.post(&ann(), "article/own", "its own").await;
+    poll_until(async || origin.get(&path("own")).await, |answer| count(answer) == 1).await;
+    assert_eq!(move_to(&admin(), "article/old.example%2Fa", json!("article/own")).await.status, 409);
+    move_to(&admin(), "article/new.example%2Fa", json!("article/third.example/a")).await.expect(200);
+    let page = poll_until(async || origin.get(&path("third.example%2Fa")).await, |answer| count(answer) == 2).await;
+    assert_eq!(count(&page), 2, "{}", page.text);
+    move_to(&admin(), "article/old.example%2Fa", Value::Null).await.expect(200);
+    let page = poll_until(async || origin.get(&path("new.example%2Fa")).await, |answer| count(answer) == 0).await;
+    assert_eq!(count(&page), 0, "{}", page.text);
+    // All pages of a site, by a rule of the settings.
+    let patch = json!({"pages": {"moved": ["article/old.example/* => article/blog.example/*"]}});
+    origin.request("PATCH /v1/admin/settings").by(&admin()).json(&patch).send().await.expect(200);
+    let page = poll_until(async || origin.get(&path("blog.example%2Fa")).await, |answer| count(answer) == 2).await;
+    assert_eq!(count(&page), 2, "{}", page.text);
+    let wrong = json!({"pages": {"moved": ["article/a* => article/b"]}});
+    let refused = origin.request("PATCH /v1/admin/settings").by(&admin()).json(&wrong).send().await;
+    assert_eq!((refused.status, &refused.json["errors"][0]["field"]), (400, &json!("pages.moved")), "{}", refused.text);
 }

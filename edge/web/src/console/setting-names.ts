@@ -12,6 +12,7 @@ const SECTION_NAMES: Names = {
   limits: ['Limits', '频率限制'],
   tokens: ['Signing everybody out', '让所有人退出登录'],
   degrade: ['Left out to spare the databases', '降级开关'],
+  pages: ['Pages', '页面'],
 };
 
 const SETTING_NAMES: Names = {
@@ -32,6 +33,7 @@ const SETTING_NAMES: Names = {
   'challenge.guests': ['Guests who answer one', '哪些游客需要验证'],
   'challenge.kind': ['Kind', '验证方式'],
   'challenge.altcha_max_number': ['Most hashes of a proof of work', '工作量证明的最大哈希次数'],
+  'pages.moved': ['Pages that have moved: old => new', '已搬家的页面：旧 => 新'],
   'tokens.not_before': ['Tokens from before are refused', '此前的令牌失效'],
   'degrade.hot_as_new': ['Newest instead of hot', '热门按最新显示'],
   'degrade.no_overlay': ['No reactions of the reader', '不显示读者自己的反应'],

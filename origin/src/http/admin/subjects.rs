@@ -7,26 +7,26 @@ use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use gailou_shared::content::parse_object;
 use gailou_shared::cursor::Cursor;
-use gailou_shared::id::MemberId;
+use gailou_shared::id::{MemberId, SubjectKey};
 use gailou_shared::limits;
 use gailou_shared::path::Mode;
 use gailou_shared::wire::{FieldError, ModeratedSubjectPage, Subject, SubjectState};
 use serde_json::Value;
-use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::domain::operation::SubjectPatch;
 use crate::http::admin::{PrivateAnswer, optional_text, private};
 use crate::http::extract::{
     AfterBody, JsonBody, KnownSubject, KnownSubjectType, Moderator, ModeratorRead, QueryParameters,
 };
-use crate::http::openapi::bodies::SubjectChanges;
-use crate::http::openapi::responses::{BodyRefusals, MemberRefusals, NotFound};
+use crate::http::openapi::responses::{BodyRefusals, Conflict, MemberRefusals, NotFound};
 use crate::http::openapi::{examples, parameters};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
+use crate::service::subject::{SubjectAudience, read_subject};
 use crate::service::subject_directory::{SubjectFilter, state_name};
-use crate::service::{moderate, subject_directory};
+use crate::service::{moderate, moved_pages, subject_directory};
 use crate::state::AppState;
 
 /// Longest text that subjects are looked for by, in characters.
@@ -109,7 +109,7 @@ impl IntoParams for SubjectsQuery {
 
 /// Register or change a subject.
 ///
-/// Only moderators may. Each change is in the audit log.
+/// Only moderators may, and `moved_to` only admins. Each change is in the audit log.
 #[utoipa::path(
     put, path = "/v1/admin/subjects/{type}/{key}", tag = "admin",
     params(KnownSubject),
@@ -121,7 +121,7 @@ impl IntoParams for SubjectsQuery {
             status = 200, description = "The subject after the change.", body = Subject,
             examples(("subject" = (summary = "A subject", value = json!(examples::subject())))),
         ),
-        MemberRefusals, NotFound, BodyRefusals,
+        MemberRefusals, NotFound, Conflict, BodyRefusals,
     ),
     security(("bearer" = [])),
 )]
@@ -133,12 +133,52 @@ pub(in crate::http) async fn put_subject(
     JsonBody(body): JsonBody,
 ) -> Result<Json<Subject>, Refusal> {
     let KnownSubject(key) = subject?;
-    let patch = subject_patch(&body).map_err(Refusal::fields)?;
-    Ok(Json(moderate::change_subject(&app, &moderator, &key, patch).await?))
+    let RequestedChange { patch, moved_to } = subject_change(&body).map_err(Refusal::fields)?;
+    if let Some(to) = moved_to {
+        moved_pages::move_page(&app, &moderator, &key, to.as_ref()).await?;
+    }
+    let changed = match patch {
+        Some(patch) => moderate::change_subject(&app, &moderator, &key, patch).await?,
+        None => read_subject(&app, &key, SubjectAudience::Moderators).await?,
+    };
+    Ok(Json(changed))
+}
+
+/// New values of a subject. A field that is left out stays as it is; `null` removes its value.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the handler parses it")]
+pub(in crate::http) struct SubjectChanges {
+    /// Whether the subject takes comments.
+    #[schema(nullable = false)]
+    state: Option<SubjectState>,
+    /// How its threads are built.
+    #[schema(nullable = false)]
+    mode: Option<Mode>,
+    /// The member it belongs to.
+    owner_id: Option<MemberId>,
+    /// Its title; no control characters.
+    #[schema(max_length = 1000)]
+    title: Option<String>,
+    /// Its address; no control characters.
+    #[schema(max_length = 1000)]
+    url: Option<String>,
+    /// Another address of the page, `type/key` of the same type, which has the comments of this one from now on; both have
+    /// them. It must have none of its own. `null`: no other address has them any more.
+    #[schema(pattern = "^[a-z0-9_-]{1,32}/.+$")]
+    moved_to: Option<String>,
+}
+
+/// What is changed of a subject.
+#[derive(Debug)]
+struct RequestedChange {
+    /// `None` where its other address alone is changed.
+    patch: Option<SubjectPatch>,
+    /// Its other address; `Some(None)` takes it away.
+    moved_to: Option<Option<SubjectKey>>,
 }
 
 /// A subject's new values, or every field that is wrong.
-fn subject_patch(body: &[u8]) -> Result<SubjectPatch, Vec<FieldError>> {
+fn subject_change(body: &[u8]) -> Result<RequestedChange, Vec<FieldError>> {
     let fields = parse_object(body)?;
     let mut errors = Vec::new();
     let mut patch = SubjectPatch {
@@ -166,7 +206,20 @@ fn subject_patch(body: &[u8]) -> Result<SubjectPatch, Vec<FieldError>> {
             errors.push(FieldError::new("mode", "must be one of flat, two_level, tree, building"));
         }
     }
-    if errors.is_empty() { Ok(patch) } else { Err(errors) }
+    let named = |name: &str| name.split_once('/').and_then(|(kind, key)| SubjectKey::new(kind, key).ok());
+    let moved_to = match fields.get("moved_to") {
+        None => None,
+        Some(Value::Null) => Some(None),
+        Some(value) => {
+            let to = value.as_str().and_then(named);
+            if to.is_none() {
+                errors.push(FieldError::new("moved_to", "must be a subject, type/key, or null"));
+            }
+            Some(to)
+        }
+    };
+    let is_changed = moved_to.is_none() || fields.len() > 1;
+    if errors.is_empty() { Ok(RequestedChange { patch: is_changed.then_some(patch), moved_to }) } else { Err(errors) }
 }
 
 #[cfg(test)]
@@ -175,11 +228,18 @@ mod tests {
 
     #[test]
     fn absent_fields_of_a_subject_stay_and_null_takes_away() {
-        let patch = subject_patch(br#"{"title":null,"owner_id":"7","state":"closed"}"#).unwrap();
+        let RequestedChange { patch, moved_to } =
+            subject_change(br#"{"title":null,"owner_id":"7","state":"closed","moved_to":"article/b/c"}"#).unwrap();
+        let patch = patch.unwrap();
+        assert_eq!(moved_to, Some(Some(SubjectKey::new("article", "b/c").unwrap())));
+        let RequestedChange { patch: none, moved_to } = subject_change(br#"{"moved_to":null}"#).unwrap();
+        assert!(none.is_none() && moved_to == Some(None));
+        assert!(subject_change(b"{}").unwrap().patch.is_some(), "it registers");
         assert_eq!((patch.title, patch.url, patch.state), (Some(None), None, Some(SubjectState::Closed)));
         assert_eq!(patch.owner_id, Some(Some("7".parse().unwrap())));
-        let wrong = subject_patch(br#"{"title":7,"owner_id":7,"state":"ajar","mode":"spiral"}"#).unwrap_err();
+        let wrong = br#"{"title":7,"owner_id":7,"state":"ajar","mode":"spiral","moved_to":"x"}"#;
+        let wrong = subject_change(wrong).unwrap_err();
         let names: Vec<_> = wrong.into_iter().map(|error| error.field.into_owned()).collect();
-        assert_eq!(names, ["title", "owner_id", "state", "mode"]);
+        assert_eq!(names, ["title", "owner_id", "state", "mode", "moved_to"]);
     }
 }

@@ -47,7 +47,7 @@ use crate::state::rate_limits::WriteKind;
 /// Longest name of a page, in bytes: paths of pages with their sites.
 const MAX_PAGE_BYTES: usize = 2_048;
 /// The name of a guest who gives none.
-const NAMELESS: &str = "Anonymous";
+const NAMELESS_GUEST: &str = "Anonymous";
 
 /// The calls of every widget.
 pub(super) fn routes() -> Router<HttpState> {
@@ -73,7 +73,8 @@ fn subject_of(app: &AppState, field: &'static str, page: &str) -> Result<Subject
     let site = settings.site.as_deref().and_then(Site::parse);
     let key = if page.len() <= MAX_PAGE_BYTES { page_key(page, site.as_ref()) } else { None };
     let key = key.and_then(|key| SubjectKey::new(&settings.subject_type, &key).ok());
-    key.ok_or_else(|| Refusal::field(field, "must be the address or the path of a page"))
+    let key = key.ok_or_else(|| Refusal::field(field, "must be the address or the path of a page"))?;
+    Ok(app.settings().moved_pages.resolve(key))
 }
 
 /// The address of the page of a comment, for a link on a page of the same site.
@@ -185,7 +186,7 @@ impl Visitor {
 
 /// The name of a guest, who may give none.
 fn name_of(given: &str) -> Result<String, Refusal> {
-    let name = if given.trim().is_empty() { NAMELESS } else { given };
+    let name = if given.trim().is_empty() { NAMELESS_GUEST } else { given };
     let body = json!({"name": name}).to_string();
     Ok(content::parse_guest_name(body.as_bytes()).map_err(Refusal::fields)?.unwrap_or_default())
 }

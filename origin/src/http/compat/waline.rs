@@ -44,7 +44,7 @@ const MAX_RECENT_COMMENTS: usize = 50;
 const MAX_ARTICLE_COUNTERS: usize = 50;
 
 /// An emoji that the widget has written as a picture: its name is left.
-static EMOJI: LazyLock<Option<Regex>> =
+static EMOJI_PICTURE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"<img class="wl-emoji" src="[^"<>]*" alt="([^"<>]*)">"#).ok());
 
 pub(super) fn routes() -> Router<HttpState> {
@@ -242,7 +242,7 @@ async fn post_comment(
     let posted: PostFromWaline =
         serde_json::from_slice(&body).map_err(|error| Refusal::field("body", error.to_string()))?;
     let key = waline_subject(&app, "url", &posted.url)?;
-    let text = match &*EMOJI {
+    let text = match &*EMOJI_PICTURE {
         Some(emoji) => emoji.replace_all(&posted.comment, ":$1:"),
         None => posted.comment.as_str().into(),
     };

@@ -37,7 +37,7 @@ impl FromRequestParts<HttpState> for KnownSubjectType {
 }
 
 /// `{type}/{key}`: a subject of a configured type, else `404 unknown_subject_type` or
-/// `400 invalid_request` on `key`.
+/// `400 invalid_request` on `key`. The new address of a page that has moved is the subject that has its comments.
 #[derive(Debug)]
 pub(in crate::http) struct KnownSubject(pub(in crate::http) SubjectKey);
 
@@ -48,7 +48,7 @@ impl FromRequestParts<HttpState> for KnownSubject {
         let KnownSubjectType(kind) = KnownSubjectType::from_request_parts(parts, state).await?;
         let key = decoded(raw_segment(parts, "key"), "key")?;
         let subject = SubjectKey::new(&kind, &key).map_err(|error| Refusal::field(error.field(), error.to_string()))?;
-        Ok(Self(subject))
+        Ok(Self(state.app.settings().moved_pages.resolve(subject)))
     }
 }
 

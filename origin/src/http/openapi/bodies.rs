@@ -4,10 +4,9 @@
 use std::collections::HashMap;
 
 use gailou_shared::id::{CommentId, EventId, MemberId};
-use gailou_shared::path::Mode;
 use gailou_shared::token::Role;
 use gailou_shared::wire::{
-    Comment, NotificationKind, NotifyChoice, PageInfo, Reaction, RefusedText, ReportReason, SubjectState, WebhookEvent,
+    Comment, NotificationKind, NotifyChoice, PageInfo, Reaction, RefusedText, ReportReason, WebhookEvent,
     WebhookTemplate,
 };
 use gailou_shared::word_filter::Term;
@@ -303,26 +302,6 @@ pub(in crate::http) struct MemberChanges {
     /// Tokens that were issued before are refused, and those that do not say when; in Unix milliseconds, not later than
     /// now.
     tokens_not_before: Option<u64>,
-}
-
-/// New values of a subject. A field that is left out stays as it is; `null` removes its value.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "the handler parses it")]
-pub(in crate::http) struct SubjectChanges {
-    /// Whether the subject takes comments.
-    #[schema(nullable = false)]
-    state: Option<SubjectState>,
-    /// How its threads are built.
-    #[schema(nullable = false)]
-    mode: Option<Mode>,
-    /// The member it belongs to.
-    owner_id: Option<MemberId>,
-    /// Its title; no control characters.
-    #[schema(max_length = 1000)]
-    title: Option<String>,
-    /// Its address; no control characters.
-    #[schema(max_length = 1000)]
-    url: Option<String>,
 }
 
 /// Everything that is stored of a member.
