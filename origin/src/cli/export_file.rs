@@ -15,8 +15,8 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::config::Config;
-use crate::domain::import_line::ImportLine;
-use crate::importers::{Export, ExportReader, ExportReport, PageMap, System};
+use crate::domain::import_line::{ImportLine, SubjectDescription};
+use crate::importers::{Export, ExportReader, ExportReport, System};
 use crate::service::avatar::PICTURES_PATH;
 use crate::service::import::Input;
 
@@ -61,8 +61,7 @@ impl ExportFile {
         anyhow::ensure!(file != Path::new("-"), "an export is read twice, so it must be a file and not standard input");
         let read = |path: PathBuf| fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
         let rules = map.map(read).transpose()?.unwrap_or_default();
-        let pages = PageMap::new(&kind, site.as_deref(), &rules)?;
-        let export = Export { system, file: file.to_owned(), pages, avatars: None };
+        let export = Export::new(system, file.to_owned(), &kind, site.as_deref(), &rules)?;
         Ok(Some(Self { export, is_dry_run }))
     }
 
@@ -151,6 +150,10 @@ impl ExportReader for CountedPages<'_> {
         Ok(())
     }
 
+    fn subject(&mut self, _: &SubjectDescription) -> anyhow::Result<()> {
+        Ok(())
+    }
+
     fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {
         print_bad(what, reason)
     }
@@ -159,11 +162,20 @@ impl ExportReader for CountedPages<'_> {
 /// Sends the lines to an import.
 struct SentExport(mpsc::Sender<Bytes>);
 
+impl SentExport {
+    fn send(&self, mut line: String) -> anyhow::Result<()> {
+        line.push('\n');
+        self.0.blocking_send(line.into()).context("the import has ended")
+    }
+}
+
 impl ExportReader for SentExport {
     fn line(&mut self, _: &str, line: &ImportLine) -> anyhow::Result<()> {
-        let mut json = line.to_json();
-        json.push('\n');
-        self.0.blocking_send(json.into()).context("the import has ended")
+        self.send(line.to_json())
+    }
+
+    fn subject(&mut self, description: &SubjectDescription) -> anyhow::Result<()> {
+        self.send(description.to_json())
     }
 
     fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {

@@ -21,6 +21,7 @@ struct Artran {
     nick: String,
     email: String,
     page_key: String,
+    page_title: Value,
     site_urls: String,
 }
 
@@ -58,6 +59,7 @@ fn comment(artran: &Artran) -> Result<ForeignComment, String> {
         if artran.page_key.starts_with('/') { format!("{site}{}", artran.page_key) } else { artran.page_key.clone() };
     Ok(ForeignComment {
         page,
+        title: json::as_text(&artran.page_title),
         id: json::as_text(&artran.id),
         parent: parent(artran),
         name: artran.nick.clone(),

@@ -26,7 +26,8 @@ pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
 fn read_database(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
     let database = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut statement = database.prepare(
-        "SELECT t.uri, c.id, c.parent, c.created, c.modified, c.mode, c.text, c.author, c.email, c.likes, c.dislikes \
+        "SELECT t.uri, c.id, c.parent, c.created, c.modified, c.mode, c.text, c.author, c.email, c.likes, c.dislikes, \
+         t.title \
          FROM comments c JOIN threads t ON t.id = c.tid ORDER BY c.id",
     )?;
     let mut rows = statement.query([])?;
@@ -49,6 +50,7 @@ fn read_database(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
         let text = |text: Option<String>| text.unwrap_or_default();
         found.comment(ForeignComment {
             page: row.get(0)?,
+            title: text(row.get(11)?),
             id: id.to_string(),
             parent,
             name: text(row.get(7)?),
@@ -69,6 +71,8 @@ fn read_database(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
 struct IssoThread {
     id: String,
     #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
     comments: Vec<Value>,
 }
 
@@ -88,13 +92,13 @@ struct IssoComment {
 
 fn read_json(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
     json::each(file, &[], |thread: Result<IssoThread, String>| {
-        let thread = match thread {
+        let mut thread = match thread {
             Ok(thread) => thread,
             Err(reason) => return found.bad("a page", &reason),
         };
-        for (number, entry) in (1..).zip(thread.comments) {
+        for (number, entry) in (1..).zip(std::mem::take(&mut thread.comments)) {
             let read = serde_json::from_value::<IssoComment>(entry).map_err(|error| error.to_string());
-            match read.and_then(|entry| comment(&thread.id, entry)) {
+            match read.and_then(|entry| comment(&thread, entry)) {
                 Ok(comment) => found.comment(comment)?,
                 Err(reason) => found.bad(&format!("comment {number} of {}", thread.id), &reason)?,
             }
@@ -103,14 +107,15 @@ fn read_json(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
     })
 }
 
-fn comment(page: &str, entry: IssoComment) -> Result<ForeignComment, String> {
+fn comment(thread: &IssoThread, entry: IssoComment) -> Result<ForeignComment, String> {
     let id = |value: &Value| match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     };
     Ok(ForeignComment {
-        page: page.to_owned(),
+        page: thread.id.clone(),
+        title: thread.title.clone().unwrap_or_default(),
         id: id(&entry.id).unwrap_or_default(),
         parent: id(&entry.parent),
         name: entry.author.unwrap_or_default(),

@@ -21,6 +21,7 @@ mod xml;
 #[cfg(test)]
 mod tests;
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
@@ -28,11 +29,12 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use gailou_shared::id::{MemberId, SubjectKey};
 use gailou_shared::wire::Author;
+use url::Url;
 
 use crate::domain::avatar::AvatarHash;
 use crate::domain::email_address::EmailAddress;
-use crate::domain::import_line::ImportLine;
-pub(crate) use crate::importers::pages::PageMap;
+use crate::domain::import_line::{ImportLine, MAX_SUBJECT_TEXT_CHARS, SubjectDescription};
+use crate::importers::pages::PageMap;
 
 /// A system whose exports are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -104,6 +106,10 @@ impl LeftOut {
 struct ForeignComment {
     /// The address of its page, whole or from the root of its site.
     page: String,
+    /// What its page is called; empty where the system does not say.
+    title: String,
+    /// Whether `page` is made from the title, and leads nowhere.
+    has_no_address: bool,
     id: String,
     parent: Option<String>,
     /// The root of its thread, where the system says so; used where the parent is not there.
@@ -144,6 +150,11 @@ pub(crate) trait ExportReader {
     /// # Errors
     /// When it takes no more.
     fn line(&mut self, page: &str, line: &ImportLine) -> anyhow::Result<()>;
+    /// What is known of the subject of the lines that follow.
+    ///
+    /// # Errors
+    /// When it takes no more.
+    fn subject(&mut self, description: &SubjectDescription) -> anyhow::Result<()>;
     /// A comment that cannot be read: which one, and why.
     ///
     /// # Errors
@@ -164,18 +175,40 @@ pub(crate) struct ExportReport {
 pub(crate) struct Export {
     pub(crate) system: System,
     pub(crate) file: PathBuf,
-    pub(crate) pages: PageMap,
+    pages: PageMap,
+    /// Of pages that are exported as paths.
+    site: Option<Url>,
     /// Before the hash of an e-mail address, in the address of a picture; `None` where pictures by hash are not configured.
     pub(crate) avatars: Option<String>,
 }
 
 impl Export {
+    /// The export in a file. Of pages see [`PageMap::new`].
+    ///
+    /// # Errors
+    /// Those of [`PageMap::new`].
+    pub(crate) fn new(
+        system: System,
+        file: PathBuf,
+        kind: &str,
+        site: Option<&str>,
+        rules: &str,
+    ) -> anyhow::Result<Self> {
+        let pages = PageMap::new(kind, site, rules)?;
+        let parse_site = |site: &str| {
+            let address = if site.contains("://") { site.to_owned() } else { format!("https://{site}") };
+            Url::parse(&address).ok()
+        };
+        Ok(Self { system, file, pages, site: site.and_then(parse_site), avatars: None })
+    }
+
     /// Reads it.
     ///
     /// # Errors
     /// When the file is no export of this system, when it is damaged, or when `reader` takes no more.
     pub(crate) fn read(&self, reader: &mut dyn ExportReader) -> anyhow::Result<ExportReport> {
-        let mut found = Found { export: self, reader, comments: KnownComments::default(), report: None };
+        let mut found =
+            Found { export: self, reader, comments: KnownComments::default(), described: HashMap::new(), report: None };
         read_file(self.system, &self.file, &mut found)?;
         found.report = Some(ExportReport::default());
         read_file(self.system, &self.file, &mut found)?;
@@ -211,6 +244,20 @@ impl Export {
             deleted: comment.deleted,
             pinned: comment.pinned,
         }
+    }
+}
+
+impl Export {
+    /// What the page of a comment says of its subject.
+    fn description(&self, comment: &ForeignComment, subject: &SubjectKey) -> SubjectDescription {
+        let page = comment.page.trim();
+        let url = match Url::parse(page) {
+            Ok(_) => Some(page.to_owned()),
+            Err(_) if comment.has_no_address => None,
+            Err(_) => self.site.as_ref().and_then(|site| site.join(page).ok()).map(String::from),
+        };
+        let url = url.filter(|url| url.starts_with("http") && url.chars().count() <= MAX_SUBJECT_TEXT_CHARS);
+        SubjectDescription { subject: subject.clone(), title: text::title(&comment.title), url }
     }
 }
 
@@ -261,6 +308,8 @@ struct Found<'a> {
     export: &'a Export,
     reader: &'a mut dyn ExportReader,
     comments: KnownComments,
+    /// The subjects that are described so far, each with whether by its title.
+    described: HashMap<u64, bool>,
     /// Of the second reading; `None` during the first.
     report: Option<ExportReport>,
 }
@@ -278,15 +327,32 @@ impl Found<'_> {
             return Ok(());
         };
         let parent = self.comments.parent(&subject, comment.parent.as_ref(), comment.root.as_ref());
+        let description = self.export.description(&comment, &subject);
         let (page, line) = (comment.page.clone(), self.export.line(comment, subject, parent));
         // What the import would refuse is named by its id in the export, and not by the number of a line that is in no file.
         match ImportLine::parse(line.to_json().as_bytes()) {
             Ok(line) => {
                 report.comments += 1;
+                self.describe(description)?;
                 self.reader.line(&page, &line)
             }
             Err(reason) => self.bad(&what, &reason),
         }
+    }
+
+    /// Hands out what is known of a subject, once, and once more where its title is known later.
+    fn describe(&mut self, description: SubjectDescription) -> anyhow::Result<()> {
+        let has_title = description.title.is_some();
+        let known = self.described.entry(self.comments.hasher.hash_one(&description.subject));
+        let is_new = match known {
+            Entry::Vacant(vacant) if has_title || description.url.is_some() => {
+                vacant.insert(has_title);
+                true
+            }
+            Entry::Vacant(_) => false,
+            Entry::Occupied(mut known) => has_title && !known.insert(true),
+        };
+        if is_new { self.reader.subject(&description) } else { Ok(()) }
     }
 
     /// A comment that is not imported, and what it answers.

@@ -34,6 +34,9 @@ struct RemarkComment {
     pin: bool,
     #[serde(default)]
     delete: bool,
+    /// Of its page.
+    #[serde(default)]
+    title: String,
 }
 
 #[derive(Deserialize)]
@@ -79,7 +82,7 @@ fn is_about_itself(line: &str) -> bool {
 }
 
 fn comment(line: RemarkComment) -> Result<ForeignComment, String> {
-    let RemarkComment { id, pid, text, orig, user, locator, votes, score, time, edit, pin, delete } = line;
+    let RemarkComment { id, pid, text, orig, user, locator, votes, score, time, edit, pin, delete, title } = line;
     // Old backups have the sum alone.
     let up = votes.values().filter(|is_up| **is_up).count() as u64;
     let (likes, dislikes) = match votes.len() as u64 {
@@ -89,6 +92,7 @@ fn comment(line: RemarkComment) -> Result<ForeignComment, String> {
     };
     Ok(ForeignComment {
         page: locator.url,
+        title,
         id,
         parent: Some(pid).filter(|pid| !pid.is_empty()),
         name: user.name,

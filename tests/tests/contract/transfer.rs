@@ -46,6 +46,51 @@ async fn imported_lines_are_exported_and_skipped_the_next_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn titles_and_addresses_are_taken_where_there_are_none_and_exported_with_the_comments() {
+    let origin = TestOrigin::start().await;
+    let described = origin.request("PUT /v1/admin/subjects/article/named").by(&moderator());
+    described.json(&json!({"title": "By a moderator"})).send().await.expect(200);
+    let described = r#"{"subject":"article:moved","title":"盖楼","url":"https://e.example/moved"}
+{"subject":"article:moved","title":"A second one"}
+{"subject":"article:named","title":"By an import","url":"https://e.example/named"}
+{"subject":"article:moved","title":7}
+"#;
+    let lines = format!("{described}{LINES}{}", LINES.replace("article:moved", "article:named"));
+    let first = lines_of(&import(&origin, &admin(), "", &lines).await);
+    assert_eq!(first.last(), Some(&report(6, 0, 0, 1)), "{first:?}");
+    assert_eq!(first[0], json!({"line": 4, "reason": "`title` must be a string"}));
+    origin.wait_until_persisted().await;
+    let titles = async |origin: &TestOrigin| {
+        let mut titles = Vec::new();
+        for key in ["moved", "named"] {
+            let subject = origin.page(&comments_path(&format!("article/{key}"))).await["subject"].clone();
+            titles.push([subject["title"].clone(), subject["url"].clone()]);
+        }
+        titles
+    };
+    let expected = [
+        [json!("盖楼"), json!("https://e.example/moved")],
+        [json!("By a moderator"), json!("https://e.example/named")],
+    ];
+    assert_eq!(titles(&origin).await, expected);
+    let versions = [origin.stored_version("article/moved").await, origin.stored_version("article/named").await];
+    assert_eq!(lines_of(&import(&origin, &admin(), "", &lines).await).last(), Some(&report(0, 6, 0, 1)));
+    origin.wait_until_persisted().await;
+    let again = [origin.stored_version("article/moved").await, origin.stored_version("article/named").await];
+    assert_eq!(again, versions, "nothing has changed");
+    let log = origin.request("GET /v1/admin/audit?action=import").by(&moderator()).send().await.expect(200);
+    let after = json!({"imported": 6, "skipped": 0, "reparented": 0, "bad": 1, "described": 2});
+    assert_eq!((&log["data"][0]["after"], log["data"].as_array().unwrap().len()), (&after, 1));
+
+    let exported = origin.request("GET /v1/admin/export").by(&admin()).send().await.text;
+    assert_eq!(exported.lines().count(), 8, "{exported}");
+    let copy = TestOrigin::start().await;
+    assert_eq!(lines_of(&import(&copy, &admin(), "?strict=1", &exported).await).last(), Some(&report(6, 0, 0, 0)));
+    copy.wait_until_persisted().await;
+    assert_eq!(titles(&copy).await, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn bad_lines_are_named_and_strict_imports_none_beside_them() {
     let origin = TestOrigin::start().await;
     let lines = format!("{LINES}not JSON\n{}", LINES.replace("article:moved", "nowhere:7"));

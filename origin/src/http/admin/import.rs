@@ -46,8 +46,8 @@ const MAX_WAITING_LINES: usize = 64;
 
 /// Import comments.
 ///
-/// Only admins may. The body has one comment a line, at most 64 MiB in all, as `gailou export` writes them and
-/// docs/operations.md describes; larger files are for `gailou import`. Nothing is filtered, and what is there already is
+/// Only admins may. The body has one comment a line, or the title and the address of a subject, at most 64 MiB in all, as
+/// `gailou export` writes them and docs/importing.md describes; larger files are for `gailou import`. Nothing is filtered, and what is there already is
 /// skipped, so the same file can be sent again. The answer has lines of JSON: `{"line","reason"}` for a line that is not
 /// imported, `{"done","total"}` on the way, and last the report or `{"error"}`.
 #[utoipa::path(
@@ -90,7 +90,7 @@ pub(in crate::http) async fn import_comments(
         }
         let last = match written {
             Ok(()) => {
-                let ImportReport { imported, skipped, reparented, bad } = import.report();
+                let ImportReport { imported, skipped, reparented, bad, .. } = import.report();
                 ImportLineAnswer::Report { imported, skipped, reparented, bad }
             }
             Err(_) => ImportLineAnswer::Error { error: "the import cannot be finished; send the same file again" },

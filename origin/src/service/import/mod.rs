@@ -10,6 +10,7 @@ mod lines;
 mod parents;
 mod staged;
 mod stored;
+mod subjects;
 mod write;
 
 use std::collections::HashMap;
@@ -23,10 +24,11 @@ use lines::{InputLines, RawLine};
 use parents::{ImportEntry, SourceKey, StoredParent, ThreadPosition};
 use serde_json::json;
 use staged::StagedLines;
+use subjects::SubjectDescriptions;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::domain::audit::AuditEntry;
-use crate::domain::import_line::{ImportLine, MAX_LINE_BYTES};
+use crate::domain::import_line::{ImportLine, MAX_LINE_BYTES, ParsedLine};
 use crate::domain::operation::Operation;
 use crate::ports::journal::JournalError;
 use crate::ports::store::StoreError;
@@ -64,6 +66,8 @@ pub struct ImportReport {
     /// Those of the imported that stand under their root, because their parent is missing.
     pub reparented: u64,
     pub bad: u64,
+    /// Subjects that were given a title or an address.
+    pub described: u64,
 }
 
 impl ImportReport {
@@ -79,9 +83,12 @@ impl ImportReport {
 
     /// Leaves an entry in the audit log, where anything was imported: also before the import ended early.
     async fn record(&self, app: &AppState, audit: AuditEntry) -> Result<()> {
-        let Self { imported, skipped, reparented, bad } = self;
-        if *imported > 0 {
-            let counts = json!({"imported": imported, "skipped": skipped, "reparented": reparented, "bad": bad});
+        let Self { imported, skipped, reparented, bad, described } = self;
+        if *imported > 0 || *described > 0 {
+            let mut counts = json!({"imported": imported, "skipped": skipped, "reparented": reparented, "bad": bad});
+            if *described > 0 {
+                counts["described"] = json!(described);
+            }
             let audit = AuditEntry { after: Some(counts), ..audit };
             app.journal.append(Operation::Import { audit: Box::new(audit) }).await?;
         }
@@ -129,8 +136,8 @@ impl Import {
             if bytes.is_empty() {
                 continue;
             }
-            match ImportLine::parse(bytes).and_then(|line| check_kind(app, line)) {
-                Ok(subject) => import.lines.add(number, subject.slot(), bytes).await?,
+            match ParsedLine::parse(bytes).and_then(|line| check_kind(app, line)) {
+                Ok(line) => import.lines.add(number, &line, bytes).await?,
                 Err(reason) => import.report.add_bad_line(number, &reason, observer).await?,
             }
         }
@@ -169,9 +176,11 @@ impl Import {
     async fn write_parts(&mut self, app: &AppState, total: u64, observer: &mut dyn ImportObserver) -> Result<()> {
         for part in 0..self.lines.parts() {
             let mut report = self.report;
-            let prepared = self.prepare(app, part, &mut report, observer).await?;
+            let mut prepared = self.prepare(app, part, &mut report, observer).await?;
             self.report = report;
+            let described = std::mem::take(&mut prepared.described);
             write::write_entries(app, prepared, total, &mut self.report, observer).await?;
+            self.report.described += subjects::describe_subjects(app, described).await?;
         }
         Ok(())
     }
@@ -185,7 +194,15 @@ impl Import {
         observer: &mut dyn ImportObserver,
     ) -> Result<PreparedPart> {
         let mut lines = SubjectLines::default();
+        let mut described = SubjectDescriptions::default();
         for (number, line) in self.lines.read_part(part).await? {
+            let line = match line {
+                ParsedLine::Comment(line) => line,
+                ParsedLine::Subject(description) => {
+                    described.add(description);
+                    continue;
+                }
+            };
             match lines.add(number, clamped(line, self.now)) {
                 Ok(true) => {}
                 Ok(false) => report.skipped += 1,
@@ -203,7 +220,7 @@ impl Import {
                 report.add_bad_line(entry.number, reason, observer).await?;
             }
         }
-        Ok(PreparedPart { entries, positions, stored: stored.parents })
+        Ok(PreparedPart { entries, positions, stored: stored.parents, described })
     }
 
     /// How many lines had which outcome so far.
@@ -218,13 +235,16 @@ struct PreparedPart {
     positions: Vec<std::result::Result<ThreadPosition, String>>,
     /// The comments of the store that they reply to.
     stored: HashMap<SourceKey, StoredParent>,
+    /// What the lines say of subjects.
+    described: SubjectDescriptions,
 }
 
-/// The subject of a line, if its type is configured.
-fn check_kind(app: &AppState, line: ImportLine) -> std::result::Result<SubjectKey, String> {
-    match app.threading(line.subject.kind()) {
-        Some(_) => Ok(line.subject),
-        None => Err(format!("`subject`: the type {:?} is not configured", line.subject.kind())),
+/// The line, if the type of its subject is configured.
+fn check_kind(app: &AppState, line: ParsedLine) -> std::result::Result<ParsedLine, String> {
+    let kind = line.subject().kind();
+    match app.threading(kind) {
+        Some(_) => Ok(line),
+        None => Err(format!("`subject`: the type {kind:?} is not configured")),
     }
 }
 

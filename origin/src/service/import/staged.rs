@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{self, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use gailou_shared::id::{SLOT_COUNT, Slot};
+use gailou_shared::id::SLOT_COUNT;
 use tokio::task::spawn_blocking;
 
-use crate::domain::import_line::ImportLine;
+use crate::domain::import_line::ParsedLine;
 
 /// Parts of an input, each of as many slots. Of a million comments in many threads each has about 16,000.
 const PART_COUNT: usize = 64;
@@ -20,7 +20,7 @@ const MAX_BUFFER_BYTES: usize = 256 * 1024;
 const NUMBER_SEPARATOR: u8 = b'\t';
 
 /// A line with its number in the input, from 1.
-pub(super) type NumberedLine = (usize, ImportLine);
+pub(super) type NumberedLine = (usize, ParsedLine);
 
 /// The lines of an input.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl StagedLines {
         Self { folder: folder.to_owned(), parts, count: 0 }
     }
 
-    /// How many lines there are.
+    /// How many lines of comments there are.
     pub(super) const fn count(&self) -> u64 {
         self.count
     }
@@ -56,12 +56,12 @@ impl StagedLines {
         self.parts.len()
     }
 
-    /// Takes a line as it is in the input, one that [`ImportLine::parse`] reads. Its subject lies in this slot.
+    /// Takes a line, with its bytes as they are in the input.
     ///
     /// # Errors
     /// When there is no room for the files.
-    pub(super) async fn add(&mut self, number: usize, slot: Slot, line: &[u8]) -> io::Result<()> {
-        let part = usize::from(slot.get()) * PART_COUNT / usize::from(SLOT_COUNT);
+    pub(super) async fn add(&mut self, number: usize, parsed: &ParsedLine, line: &[u8]) -> io::Result<()> {
+        let part = usize::from(parsed.subject().slot().get()) * PART_COUNT / usize::from(SLOT_COUNT);
         let part = self.parts.get_mut(part).ok_or_else(|| io::Error::other("a slot without a part"))?;
         if part.buffer.len() + line.len() > MAX_BUFFER_BYTES {
             part.write_buffer(&self.folder).await?;
@@ -70,7 +70,7 @@ impl StagedLines {
         part.buffer.push(NUMBER_SEPARATOR);
         part.buffer.extend_from_slice(line);
         part.buffer.push(b'\n');
-        self.count += 1;
+        self.count += u64::from(matches!(parsed, ParsedLine::Comment(_)));
         Ok(())
     }
 
@@ -117,7 +117,7 @@ fn read_lines(mut from: impl io::BufRead, into: &mut Vec<NumberedLine>) -> io::R
     while from.read_until(b'\n', &mut line)? > 0 {
         let at = line.iter().position(|byte| *byte == NUMBER_SEPARATOR).ok_or_else(damaged)?;
         let number = str::from_utf8(&line[..at]).ok().and_then(|number| number.parse().ok()).ok_or_else(damaged)?;
-        into.push((number, ImportLine::parse(line[at + 1..].trim_ascii_end()).map_err(|_| damaged())?));
+        into.push((number, ParsedLine::parse(line[at + 1..].trim_ascii_end()).map_err(|_| damaged())?));
         line.clear();
     }
     Ok(())
@@ -142,7 +142,8 @@ mod tests {
                 r#"{{"subject":"article:{}","id":"{number}","author":"A","content":"{content}","created_at":5}}"#,
                 subject.key()
             );
-            staged.add(number, subject.slot(), line.as_bytes()).await.unwrap();
+            let parsed = ParsedLine::parse(line.as_bytes()).unwrap();
+            staged.add(number, &parsed, line.as_bytes()).await.unwrap();
         }
         assert_eq!(staged.count(), LINES as u64);
         assert!(
@@ -155,8 +156,9 @@ mod tests {
                 seen += lines.len();
                 assert!(lines.iter().map(|(number, _)| number).is_sorted());
                 for (number, line) in &lines {
-                    assert_eq!((&line.subject, line.id.parse()), (&subject(*number), Ok(*number)));
-                    let together = lines.iter().filter(|(_, other)| other.subject == line.subject).count();
+                    let ParsedLine::Comment(comment) = line else { panic!("{line:?}") };
+                    assert_eq!((&comment.subject, comment.id.parse()), (&subject(*number), Ok(*number)));
+                    let together = lines.iter().filter(|(_, other)| other.subject() == line.subject()).count();
                     assert!(together >= LINES / 7, "{together}");
                 }
             }
@@ -166,8 +168,8 @@ mod tests {
         drop(folder);
         let mut staged = StagedLines::new(Path::new("/nowhere"));
         let line = vec![b'x'; MAX_BUFFER_BYTES];
-        let slot = subject(1).slot();
-        staged.add(1, slot, &line).await.unwrap();
-        staged.add(2, slot, &line).await.unwrap_err();
+        let parsed = ParsedLine::parse(br#"{"subject":"article:1","title":"x"}"#).unwrap();
+        staged.add(1, &parsed, &line).await.unwrap();
+        staged.add(2, &parsed, &line).await.unwrap_err();
     }
 }

@@ -23,7 +23,7 @@ use crate::state::AppState;
 /// Operations in flight: as many as one group commit has.
 const MAX_PENDING_APPENDS: usize = 1_000;
 /// How long the import waits before it appends to a full journal again.
-const FULL_JOURNAL_PAUSE: Duration = Duration::from_millis(20);
+pub(super) const FULL_JOURNAL_PAUSE: Duration = Duration::from_millis(20);
 
 /// Writes every entry of a part that has a position. `total`: the lines of the whole import.
 pub(super) async fn write_entries(
