@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
 use bytes::Bytes;
 use clap::Args;
+use indicatif::ProgressBar;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -48,6 +50,8 @@ pub(super) struct ExportOptions {
 pub(super) struct ExportFile {
     export: Export,
     pub(super) is_dry_run: bool,
+    /// How far the reading is.
+    bar: ProgressBar,
 }
 
 impl ExportFile {
@@ -62,7 +66,17 @@ impl ExportFile {
         let read = |path: PathBuf| fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
         let rules = map.map(read).transpose()?.unwrap_or_default();
         let export = Export::new(system, file.to_owned(), &kind, site.as_deref(), &rules)?;
-        Ok(Some(Self { export, is_dry_run }))
+        Ok(Some(Self { export, is_dry_run, bar: ProgressBar::hidden() }))
+    }
+
+    /// Shows in this bar how far the reading is.
+    pub(super) fn show_progress(&mut self, bar: ProgressBar) {
+        let of_bytes = bar.clone();
+        self.bar = bar;
+        self.export.show_progress(Arc::new(move |read, total| {
+            of_bytes.set_length(total);
+            of_bytes.set_position(read);
+        }));
     }
 
     /// Says what an import would do: a line a subject on standard output, and last the counts. Returns the exit code.
@@ -70,7 +84,7 @@ impl ExportFile {
     /// # Errors
     /// When the file cannot be read.
     pub(super) fn dry_run(&self, config: &Config) -> anyhow::Result<u8> {
-        let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0 };
+        let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0, bar: &self.bar };
         let report = self.read(&mut counted)?;
         let mut out = io::stdout().lock();
         for (subject, (page, comments)) in &counted.subjects {
@@ -88,7 +102,7 @@ impl ExportFile {
     /// # Errors
     /// When the file cannot be read.
     pub(super) fn is_complete(&self, config: &Config) -> anyhow::Result<bool> {
-        let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0 };
+        let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0, bar: &self.bar };
         let report = self.read(&mut counted)?;
         Ok(report.bad + counted.bad == 0)
     }
@@ -98,22 +112,25 @@ impl ExportFile {
     /// # Errors
     /// When the file cannot be opened.
     pub(super) fn into_input(mut self, config: &Config) -> anyhow::Result<ExportInput> {
-        let file = &self.export.file;
+        let file = self.export.file();
         fs::File::open(file).with_context(|| format!("cannot open the file {}", file.display()))?;
         // The address at which readers get pictures must be one that stays.
         let address = config.public_url.as_ref().filter(|_| config.avatars.url.is_some());
         self.export.avatars = address.map(|address| format!("{}{PICTURES_PATH}", address.trim_end_matches('/')));
         let (sender, lines) = mpsc::channel(LINES_AHEAD);
         let reading = spawn_blocking(move || {
-            let report = self.read(&mut SentExport(sender))?;
+            let report = self.read(&mut SentExport { lines: sender, bar: self.bar.clone() })?;
             Ok(self.print_left_out(&report)?)
         });
         Ok(ExportInput { lines, reading: Some(reading) })
     }
 
     fn read(&self, reader: &mut dyn ExportReader) -> anyhow::Result<ExportReport> {
-        let Export { system, file, .. } = &self.export;
-        self.export.read(reader).with_context(|| format!("cannot read {} as an export of {system:?}", file.display()))
+        self.bar.reset();
+        let read = self.export.read(reader);
+        self.bar.finish_and_clear();
+        let (system, file) = (self.export.system, self.export.file().display());
+        read.with_context(|| format!("cannot read {file} as an export of {system:?}"))
     }
 
     fn print_left_out(&self, report: &ExportReport) -> io::Result<()> {
@@ -126,8 +143,8 @@ impl ExportFile {
     }
 }
 
-fn print_bad(what: &str, reason: &str) -> anyhow::Result<()> {
-    Ok(writeln!(io::stderr(), "{what}: {reason}")?)
+fn print_bad(bar: &ProgressBar, what: &str, reason: &str) -> anyhow::Result<()> {
+    Ok(bar.suspend(|| writeln!(io::stderr(), "{what}: {reason}"))?)
 }
 
 /// Counts what would be imported.
@@ -136,6 +153,7 @@ struct CountedPages<'a> {
     /// By subject: the first of its pages, and how many comments it gets.
     subjects: BTreeMap<String, (String, u64)>,
     bad: u64,
+    bar: &'a ProgressBar,
 }
 
 impl ExportReader for CountedPages<'_> {
@@ -143,7 +161,8 @@ impl ExportReader for CountedPages<'_> {
         let (kind, key) = (line.subject.kind(), line.subject.key());
         if !self.config.types.contains_key(kind) {
             self.bad += 1;
-            return print_bad(&format!("comment {:?}", line.id), &format!("the type {kind:?} is not configured"));
+            let (what, reason) = (format!("comment {:?}", line.id), format!("the type {kind:?} is not configured"));
+            return print_bad(self.bar, &what, &reason);
         }
         let (_, comments) = self.subjects.entry(format!("{kind}/{key}")).or_insert_with(|| (page.to_owned(), 0));
         *comments += 1;
@@ -155,17 +174,20 @@ impl ExportReader for CountedPages<'_> {
     }
 
     fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {
-        print_bad(what, reason)
+        print_bad(self.bar, what, reason)
     }
 }
 
 /// Sends the lines to an import.
-struct SentExport(mpsc::Sender<Bytes>);
+struct SentExport {
+    lines: mpsc::Sender<Bytes>,
+    bar: ProgressBar,
+}
 
 impl SentExport {
     fn send(&self, mut line: String) -> anyhow::Result<()> {
         line.push('\n');
-        self.0.blocking_send(line.into()).context("the import has ended")
+        self.lines.blocking_send(line.into()).context("the import has ended")
     }
 }
 
@@ -179,7 +201,7 @@ impl ExportReader for SentExport {
     }
 
     fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {
-        print_bad(what, reason)
+        print_bad(&self.bar, what, reason)
     }
 }
 

@@ -1,10 +1,9 @@
 //! Artrans, the JSON file of Artalk: an array of comments whose values are all texts.
 
-use std::path::Path;
-
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::importers::source::ExportSource;
 use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
 
 #[derive(Default, Deserialize)]
@@ -25,7 +24,7 @@ struct Artran {
     site_urls: String,
 }
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     let mut number = 0;
     json::each(file, &[], |artran: Result<Artran, String>| {
         number += 1;

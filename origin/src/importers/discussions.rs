@@ -2,11 +2,10 @@
 //!
 //! giscus names a discussion by the path or the address of its page, or by its title.
 
-use std::path::Path;
-
 use anyhow::ensure;
 use serde::Deserialize;
 
+use crate::importers::source::ExportSource;
 use crate::importers::{Content, ForeignComment, Found, json, text};
 
 #[derive(Deserialize)]
@@ -48,7 +47,7 @@ struct DiscussionPage {
     title: String,
 }
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     let mut discussions = 0;
     let mut each = |discussion: Result<Discussion, String>| {
         discussions += 1;

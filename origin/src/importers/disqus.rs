@@ -1,10 +1,10 @@
 //! The XML file that Disqus mails: pages as `thread`, then comments as `post`.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use anyhow::ensure;
 
+use crate::importers::source::ExportSource;
 use crate::importers::xml::{Fields, XmlFile};
 use crate::importers::{Content, ForeignComment, Found, LeftOut, text};
 
@@ -14,8 +14,8 @@ struct DisqusThread {
     title: String,
 }
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
-    let mut xml = XmlFile::open(file)?;
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
+    let mut xml = Xmlfile.open()?;
     let root = xml.next_start()?.map(|(name, _)| name);
     ensure!(root.as_deref() == Some("disqus"), "the file is no export of Disqus: it does not begin with <disqus>");
     let mut pages = HashMap::new();

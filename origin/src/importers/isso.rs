@@ -1,13 +1,12 @@
 //! Isso: its database, or the JSON file of its generic importer.
 
-use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::importers::source::ExportSource;
 use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
 
 /// What a database of SQLite begins with.
@@ -17,14 +16,14 @@ const MODE_PUBLISHED: i64 = 1;
 const MODE_PENDING: i64 = 2;
 const MODE_DELETED: i64 = 4;
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     let mut magic = Vec::new();
-    File::open(file)?.take(SQLITE_MAGIC.len() as u64).read_to_end(&mut magic)?;
+    file.peek()?.take(SQLITE_MAGIC.len() as u64).read_to_end(&mut magic)?;
     if magic == SQLITE_MAGIC { read_database(file, found) } else { read_json(file, found) }
 }
 
-fn read_database(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
-    let database = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+fn read_database(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
+    let database = Connection::open_with_flags(file.path(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut statement = database.prepare(
         "SELECT t.uri, c.id, c.parent, c.created, c.modified, c.mode, c.text, c.author, c.email, c.likes, c.dislikes, \
          t.title \
@@ -90,7 +89,7 @@ struct IssoComment {
     text: String,
 }
 
-fn read_json(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+fn read_json(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     json::each(file, &[], |thread: Result<IssoThread, String>| {
         let mut thread = match thread {
             Ok(thread) => thread,

@@ -12,6 +12,7 @@ mod isso;
 mod json;
 mod pages;
 mod remark42;
+mod source;
 mod text;
 mod twikoo;
 mod waline;
@@ -25,6 +26,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ValueEnum;
 use gailou_shared::id::{MemberId, SubjectKey};
@@ -35,6 +37,8 @@ use crate::domain::avatar::AvatarHash;
 use crate::domain::email_address::EmailAddress;
 use crate::domain::import_line::{ImportLine, MAX_SUBJECT_TEXT_CHARS, SubjectDescription};
 use crate::importers::pages::PageMap;
+use crate::importers::source::ExportSource;
+pub(crate) use crate::importers::source::ReadProgress;
 
 /// A system whose exports are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -174,7 +178,7 @@ pub(crate) struct ExportReport {
 #[derive(Debug)]
 pub(crate) struct Export {
     pub(crate) system: System,
-    pub(crate) file: PathBuf,
+    source: ExportSource,
     pages: PageMap,
     /// Of pages that are exported as paths.
     site: Option<Url>,
@@ -199,7 +203,18 @@ impl Export {
             let address = if site.contains("://") { site.to_owned() } else { format!("https://{site}") };
             Url::parse(&address).ok()
         };
-        Ok(Self { system, file, pages, site: site.and_then(parse_site), avatars: None })
+        let source = ExportSource::new(file, Arc::new(|_, _| {}));
+        Ok(Self { system, source, pages, site: site.and_then(parse_site), avatars: None })
+    }
+
+    /// Where it lies.
+    pub(crate) fn file(&self) -> &Path {
+        self.source.path()
+    }
+
+    /// Says from now on how far each reading of the file is. A database says nothing.
+    pub(crate) fn show_progress(&mut self, progress: Arc<ReadProgress>) {
+        self.source = ExportSource::new(self.file().to_owned(), progress);
     }
 
     /// Reads it.
@@ -209,9 +224,9 @@ impl Export {
     pub(crate) fn read(&self, reader: &mut dyn ExportReader) -> anyhow::Result<ExportReport> {
         let mut found =
             Found { export: self, reader, comments: KnownComments::default(), described: HashMap::new(), report: None };
-        read_file(self.system, &self.file, &mut found)?;
+        read_file(self.system, &self.source, &mut found)?;
         found.report = Some(ExportReport::default());
-        read_file(self.system, &self.file, &mut found)?;
+        read_file(self.system, &self.source, &mut found)?;
         Ok(found.report.unwrap_or_default())
     }
 
@@ -261,7 +276,7 @@ impl Export {
     }
 }
 
-fn read_file(system: System, file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+fn read_file(system: System, file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     match system {
         System::Disqus => disqus::read(file, found),
         System::Wordpress => wordpress::read(file, found),

@@ -1,14 +1,13 @@
 //! A backup of remark42: a line about itself, then a comment in JSON a line.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 
 use anyhow::ensure;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::importers::source::ExportSource;
 use crate::importers::{Content, ForeignComment, Found, text};
 
 #[derive(Deserialize)]
@@ -57,8 +56,8 @@ struct RemarkEdit {
     time: String,
 }
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
-    for (number, line) in (1..).zip(BufReader::new(File::open(file)?).lines()) {
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
+    for (number, line) in (1..).zip(BufReader::new(file.open()?).lines()) {
         let line = line?;
         if number == 1 {
             ensure!(

@@ -2,6 +2,7 @@
 //! their documentation and their programs say.
 
 use std::fmt::Write as _;
+use std::sync::Mutex;
 
 use super::*;
 
@@ -262,6 +263,23 @@ fn title_that_is_known_later_is_handed_out_then() {
     check(System::Discussions, &discussion("https://e.example/a"), "e.example/a https://e.example/a -");
     let thread = r#"[{"id":"/a","title":"A title","comments":[{"id":1,"created":"2022-02-01 10:00:00","text":"x"}]}]"#;
     check(System::Isso, thread, "/a - A title");
+}
+
+#[test]
+fn each_reading_says_how_far_it_is() {
+    for (system, name) in [(System::Disqus, "disqus.xml"), (System::Waline, "waline.json"), (System::Isso, "isso.db")] {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let mut export = export(system, fixture(name));
+        let progress = said.clone();
+        export.show_progress(Arc::new(move |done, total| progress.lock().unwrap().push((done, total))));
+        export.read(&mut Written::default()).unwrap();
+        let (said, bytes) = (said.lock().unwrap(), std::fs::metadata(fixture(name)).unwrap().len());
+        assert!(said.iter().all(|(done, total)| *done <= bytes && *total == bytes), "{name}: {said:?}");
+        let ends = said.windows(2).filter(|two| two[0].0 < bytes && two[1].0 == bytes).count();
+        let first = usize::from(said.first().is_some_and(|(done, _)| *done == bytes));
+        assert_eq!(said.is_empty(), system == System::Isso, "{name}");
+        assert!(system == System::Isso || ends + first >= 1, "{name}: {said:?}");
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! The XML file of Tools → Export (WXR): comments stand in the `item` of their page.
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use anyhow::ensure;
 use quick_xml::escape::{resolve_html5_entity, unescape_with};
 
+use crate::importers::source::ExportSource;
 use crate::importers::xml::{Fields, XmlFile};
 use crate::importers::{Content, ForeignComment, Found, LeftOut, text};
 
@@ -16,8 +16,8 @@ struct BlogPage {
     title: String,
 }
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
-    let mut xml = XmlFile::open(file)?;
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
+    let mut xml = Xmlfile.open()?;
     let root = xml.next_start()?.map(|(name, _)| name);
     ensure!(root.as_deref() == Some("rss"), "the file is no export of WordPress: it does not begin with <rss>");
     let mut page = BlogPage::default();
