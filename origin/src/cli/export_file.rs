@@ -40,6 +40,9 @@ pub(super) struct ExportOptions {
     /// With --from: a file of lines `address TAB TYPE/KEY`
     #[arg(long, value_name = "FILE.tsv", requires = "from")]
     map: Option<PathBuf>,
+    /// With --from: import comments that wait for approval, too; they wait for it here
+    #[arg(long, requires = "from")]
+    held: bool,
     /// With --from: say what would be imported, and import nothing
     #[arg(long, requires = "from")]
     dry_run: bool,
@@ -60,12 +63,13 @@ impl ExportFile {
     /// # Errors
     /// When a rule of the map or the site cannot be read, or the export is standard input.
     pub(super) fn new(options: ExportOptions, file: &Path) -> anyhow::Result<Option<Self>> {
-        let ExportOptions { from, kind, site, map, dry_run: is_dry_run } = options;
+        let ExportOptions { from, kind, site, map, held, dry_run: is_dry_run } = options;
         let Some(system) = from else { return Ok(None) };
         anyhow::ensure!(file != Path::new("-"), "an export is read twice, so it must be a file and not standard input");
         let read = |path: PathBuf| fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
         let rules = map.map(read).transpose()?.unwrap_or_default();
         let export = Export::new(system, file.to_owned(), &kind, site.as_deref(), &rules)?;
+        let export = Export { takes_held: held, ..export };
         Ok(Some(Self { export, is_dry_run, bar: ProgressBar::hidden() }))
     }
 

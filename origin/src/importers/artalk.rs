@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::importers::source::ExportSource;
-use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
+use crate::importers::{Content, ForeignComment, Found, json, text};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -30,7 +30,7 @@ pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result
         number += 1;
         match artran {
             Ok(artran) if is_set(&artran.is_pending) => {
-                found.left_out(LeftOut::NotApproved, json::as_text(&artran.id), parent(&artran));
+                found.waiting(json::as_text(&artran.id), parent(&artran), || comment(&artran))?;
             }
             Ok(artran) => match comment(&artran) {
                 Ok(comment) => found.comment(comment)?,

@@ -60,7 +60,8 @@ pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result
         number += 1;
         match entry {
             Ok(entry) if entry.state == "unapproved" => {
-                found.left_out(LeftOut::NotApproved, entry.comment_hex, parent(entry.parent_hex));
+                let (id, above) = (entry.comment_hex.clone(), parent(entry.parent_hex.clone()));
+                found.waiting(id, above, || comment(entry, &commenters))?;
             }
             Ok(entry) if entry.state == "flagged" => {
                 found.left_out(LeftOut::Spam, entry.comment_hex, parent(entry.parent_hex));

@@ -2,12 +2,12 @@
 
 use std::io::Read as _;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Row};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::importers::source::ExportSource;
-use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
+use crate::importers::{Content, ForeignComment, Found, json, text};
 
 /// What a database of SQLite begins with.
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
@@ -34,36 +34,36 @@ fn read_database(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<(
         let (id, mode): (i64, i64) = (row.get(1)?, row.get(5)?);
         let parent = row.get::<_, Option<i64>>(2)?.map(|parent| parent.to_string());
         match mode {
-            MODE_PUBLISHED | MODE_DELETED => {}
+            MODE_PUBLISHED | MODE_DELETED => found.comment(stored_comment(row, mode)?)?,
             MODE_PENDING => {
-                found.left_out(LeftOut::NotApproved, id.to_string(), parent);
-                continue;
+                let comment = stored_comment(row, mode)?;
+                found.waiting(id.to_string(), parent, || Ok(comment))?;
             }
-            other => {
-                found.bad(&format!("comment \"{id}\""), &format!("has the unknown state {other}"))?;
-                continue;
-            }
+            other => found.bad(&format!("comment \"{id}\""), &format!("has the unknown state {other}"))?,
         }
-        let ms = |seconds: f64| (seconds * 1_000.0) as u64;
-        let count = |number: Option<i64>| u64::try_from(number.unwrap_or(0)).unwrap_or(0);
-        let text = |text: Option<String>| text.unwrap_or_default();
-        found.comment(ForeignComment {
-            page: row.get(0)?,
-            title: text(row.get(11)?),
-            id: id.to_string(),
-            parent,
-            name: text(row.get(7)?),
-            author_key: Some(text(row.get(8)?)).filter(|email| !email.is_empty()),
-            content: Content::Markdown(text(row.get(6)?)),
-            created_at: ms(row.get(3)?),
-            edited_at: row.get::<_, Option<f64>>(4)?.map(ms).filter(|_| mode != MODE_DELETED),
-            likes: count(row.get(9)?),
-            dislikes: count(row.get(10)?),
-            deleted: mode == MODE_DELETED,
-            ..ForeignComment::default()
-        })?;
     }
     Ok(())
+}
+
+fn stored_comment(row: &Row<'_>, mode: i64) -> rusqlite::Result<ForeignComment> {
+    let ms = |seconds: f64| (seconds * 1_000.0) as u64;
+    let count = |number: Option<i64>| u64::try_from(number.unwrap_or(0)).unwrap_or(0);
+    let text = |text: Option<String>| text.unwrap_or_default();
+    Ok(ForeignComment {
+        page: row.get(0)?,
+        title: text(row.get(11)?),
+        id: row.get::<_, i64>(1)?.to_string(),
+        parent: row.get::<_, Option<i64>>(2)?.map(|parent| parent.to_string()),
+        name: text(row.get(7)?),
+        author_key: Some(text(row.get(8)?)).filter(|email| !email.is_empty()),
+        content: Content::Markdown(text(row.get(6)?)),
+        created_at: ms(row.get(3)?),
+        edited_at: row.get::<_, Option<f64>>(4)?.map(ms).filter(|_| mode != MODE_DELETED),
+        likes: count(row.get(9)?),
+        dislikes: count(row.get(10)?),
+        deleted: mode == MODE_DELETED,
+        ..ForeignComment::default()
+    })
 }
 
 #[derive(Deserialize)]

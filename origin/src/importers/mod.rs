@@ -132,6 +132,7 @@ struct ForeignComment {
     dislikes: u64,
     deleted: bool,
     pinned: bool,
+    held: bool,
 }
 
 /// A text of another system.
@@ -184,6 +185,8 @@ pub(crate) struct Export {
     site: Option<Url>,
     /// Before the hash of an e-mail address, in the address of a picture; `None` where pictures by hash are not configured.
     pub(crate) avatars: Option<String>,
+    /// Whether comments that wait for approval are taken, to wait here, too.
+    pub(crate) takes_held: bool,
 }
 
 impl Export {
@@ -204,7 +207,7 @@ impl Export {
             Url::parse(&address).ok()
         };
         let source = ExportSource::new(file, Arc::new(|_, _| {}));
-        Ok(Self { system, source, pages, site: site.and_then(parse_site), avatars: None })
+        Ok(Self { system, source, pages, site: site.and_then(parse_site), avatars: None, takes_held: false })
     }
 
     /// Where it lies.
@@ -258,6 +261,7 @@ impl Export {
             edited_at: comment.edited_at,
             deleted: comment.deleted,
             pinned: comment.pinned,
+            held: comment.held,
         }
     }
 }
@@ -368,6 +372,23 @@ impl Found<'_> {
             Entry::Occupied(mut known) => has_title && !known.insert(true),
         };
         if is_new { self.reader.subject(&description) } else { Ok(()) }
+    }
+
+    /// A comment that waits for its approval, and what it answers. What answers it answers that, too.
+    fn waiting(
+        &mut self,
+        id: String,
+        parent: Option<String>,
+        comment: impl FnOnce() -> Result<ForeignComment, String>,
+    ) -> anyhow::Result<()> {
+        if !self.export.takes_held || self.report.is_none() {
+            self.left_out(LeftOut::NotApproved, id, parent);
+            return Ok(());
+        }
+        match comment() {
+            Ok(comment) => self.comment(ForeignComment { held: true, ..comment }),
+            Err(reason) => self.bad(&format!("comment {id:?}"), &reason),
+        }
     }
 
     /// A comment that is not imported, and what it answers.

@@ -27,12 +27,15 @@ impl ExportReader for Written {
             edited_at,
             deleted,
             pinned,
+            held,
             ..
         } = line;
         let foreign = |id: &str| id.split_once(' ').unwrap_or(("", id)).1.to_owned();
         let (id, parent, key) = (foreign(id), parent.as_deref().map_or("-".into(), foreign), subject.key());
         let mut marks = String::new();
-        for (is_set, mark) in [(edited_at.is_some(), "edited "), (*deleted, "deleted "), (*pinned, "pinned ")] {
+        for (is_set, mark) in
+            [(edited_at.is_some(), "edited "), (*deleted, "deleted "), (*pinned, "pinned "), (*held, "held ")]
+        {
             marks.push_str(if is_set { mark } else { "" });
         }
         let (name, content) = (&author.name, content.replace('\n', "|"));
@@ -263,6 +266,22 @@ fn title_that_is_known_later_is_handed_out_then() {
     check(System::Discussions, &discussion("https://e.example/a"), "e.example/a https://e.example/a -");
     let thread = r#"[{"id":"/a","title":"A title","comments":[{"id":1,"created":"2022-02-01 10:00:00","text":"x"}]}]"#;
     check(System::Isso, thread, "/a - A title");
+}
+
+#[test]
+fn what_waits_is_taken_where_it_is_asked_for_and_nothing_answers_it() {
+    for (system, name, held, answer) in [
+        (System::Wordpress, "wordpress.xml", " held ", "3 1 Bob"),
+        (System::Artalk, "artalk.artrans", "2 1 Bob +0-0 1635425475000 held waits", "3 1 Bob"),
+        (System::Commento, "commento.json", "c3 - Bob +0-0 1551434520000 held waits", "c4 c2 Bob"),
+    ] {
+        let mut written = Written::default();
+        let export = Export { takes_held: true, ..export(system, fixture(name)) };
+        let report = export.read(&mut written).unwrap();
+        assert!(written.text.contains(held) && written.text.contains(answer), "{}", written.text);
+        assert_eq!(report.left_out.get(&LeftOut::NotApproved), None);
+        assert_eq!(written.text.matches("held").count(), 1);
+    }
 }
 
 #[test]

@@ -51,7 +51,9 @@ pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result
         };
         let why = match entry.status.as_deref() {
             Some("spam") => LeftOut::Spam,
-            Some("waiting") => LeftOut::NotApproved,
+            Some("waiting") => {
+                return found.waiting(json::as_text(&entry.id), some(&entry.pid), || comment(&entry));
+            }
             _ => {
                 return match comment(&entry) {
                     Ok(comment) => found.comment(comment),

@@ -55,7 +55,7 @@ fn add(page: &BlogPage, fields: &Fields, found: &mut Found<'_>) -> anyhow::Resul
                 Err(reason) => found.bad(&format!("comment {:?}", get("wp:comment_id")), &reason),
             };
         }
-        _ => LeftOut::NotApproved,
+        _ => return found.waiting(get("wp:comment_id").to_owned(), parent(get), || comment(page, get)),
     };
     found.left_out(why, get("wp:comment_id").to_owned(), parent(get));
     Ok(())

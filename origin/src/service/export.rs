@@ -119,6 +119,8 @@ fn line(comment: ExportedComment, left_out: &HashSet<CommentId>) -> ImportLine {
         edited_at: row.edited_at,
         deleted: row.state != CommentState::Published,
         pinned: row.flags.iter().any(|flag| matches!(flag, CommentFlag::Pinned | CommentFlag::OwnerPinned)),
+        // One that waits for its first decision is left out, and an edit that waits is none yet.
+        held: false,
         author: row.author,
         content: row.content,
         subject: row.subject,

@@ -91,6 +91,42 @@ async fn titles_and_addresses_are_taken_where_there_are_none_and_exported_with_t
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn held_comment_waits_for_a_moderator_and_gets_its_floor_when_it_is_approved() {
+    let origin = TestOrigin::start().await;
+    let lines = r#"{"subject":"article:waits","id":"1","author":"Ann","content":"waits","created_at":1600000000,"held":true,"pinned":true}
+{"subject":"article:waits","id":"2","author":"Bob","content":"is seen","created_at":1600000100,"parent":"1"}
+{"subject":"article:waits","id":"3","author":"Cat","content":"waits under it","created_at":1600000200,"parent":"2","held":true}
+"#;
+    assert_eq!(lines_of(&import(&origin, &admin(), "", lines).await).last(), Some(&report(3, 0, 1, 0)));
+    assert_eq!(lines_of(&import(&origin, &admin(), "?strict=1", lines).await).last(), Some(&report(0, 3, 0, 0)));
+    origin.wait_until_persisted().await;
+    let path = format!("{}?sort=old", comments_path("article/waits"));
+    let page = origin.page(&path).await;
+    let shown = |page: &Value| -> Vec<(String, Value)> {
+        let comments = page["data"].as_array().unwrap().iter();
+        comments.map(|comment| (comment["content"].as_str().unwrap().to_owned(), comment["floor"].clone())).collect()
+    };
+    assert_eq!(shown(&page), [("is seen".to_owned(), json!(1))]);
+    assert_eq!((&page["subject"]["comments"], &page["data"][0]["replies"]), (&json!(1), &json!(0)));
+    let queue = origin.request("GET /v1/admin/queue?kind=held").by(&moderator()).send().await.expect(200);
+    let queue = queue["data"].as_array().unwrap();
+    let mut waiting: Vec<&str> = queue.iter().map(|entry| entry["comment"]["content"].as_str().unwrap()).collect();
+    waiting.sort_unstable();
+    assert_eq!(waiting, ["waits", "waits under it"]);
+    for entry in queue {
+        assert_eq!(entry["why"], json!([{"kind": "rule", "detail": "import", "count": 1}]));
+        let call = format!("POST /v1/admin/comments/{}/decision", gailou_tests::id(&entry["comment"]));
+        origin.request(&call).by(&moderator()).json(&json!({"action": "approve"})).send().await.expect(200);
+    }
+    origin.wait_until_persisted().await;
+    let page = origin.current_page("article/waits", &path).await;
+    assert_eq!(shown(&page), [("is seen".to_owned(), json!(1)), ("waits".to_owned(), json!(2))]);
+    assert_eq!(page["subject"]["comments"], 3);
+    let exported = origin.request("GET /v1/admin/export").by(&admin()).send().await.text;
+    assert_eq!((exported.lines().count(), exported.contains("held")), (3, false), "{exported}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn bad_lines_are_named_and_strict_imports_none_beside_them() {
     let origin = TestOrigin::start().await;
     let lines = format!("{LINES}not JSON\n{}", LINES.replace("article:moved", "nowhere:7"));

@@ -91,7 +91,7 @@ export const en = {
   reportCount: (reason: string, n: number) => `${n} × ${reason}`,
   rule: (name: string) =>
     (
-      ({ guest: 'guest', first_guest_comment: 'first comment', links: 'links' }) as Record<
+      ({ guest: 'guest', first_guest_comment: 'first comment', links: 'links', import: 'import' }) as Record<
         string,
         string
       >

@@ -82,7 +82,7 @@ export const zh: ConsoleText = {
   reportCount: (reason, n) => `${reason} × ${n}`,
   rule: (name) =>
     (
-      ({ guest: '游客', first_guest_comment: '游客首评', links: '链接过多' }) as Record<
+      ({ guest: '游客', first_guest_comment: '游客首评', links: '链接过多', import: '导入' }) as Record<
         string,
         string
       >

@@ -63,6 +63,8 @@ pub(crate) struct ImportLine {
     pub(crate) edited_at: Option<u64>,
     pub(crate) deleted: bool,
     pub(crate) pinned: bool,
+    /// Whether it waits for a moderator.
+    pub(crate) held: bool,
 }
 
 impl ImportLine {
@@ -87,6 +89,7 @@ impl ImportLine {
             edited_at: fields.time("edited_at")?,
             deleted,
             pinned: fields.flag("pinned")?,
+            held: fields.flag("held")?,
             id,
         })
     }
@@ -111,6 +114,7 @@ impl ImportLine {
             edited_at: self.edited_at.map(written_time),
             deleted: self.deleted,
             pinned: self.pinned,
+            held: self.held,
         };
         serde_json::to_string(&line).expect("texts, numbers and flags")
     }
@@ -147,6 +151,8 @@ struct WrittenLine<'a> {
     deleted: bool,
     #[serde(skip_serializing_if = "is_false")]
     pinned: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    held: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -183,7 +189,7 @@ mod tests {
         assert_eq!((line.subject.kind(), line.subject.key()), ("video", "a:b"));
         assert_eq!((line.author.id, line.author.level), (MemberId::imported("Ann"), 0));
         assert_eq!((line.created_at, line.edited_at, line.likes), (5_000, None, 0));
-        assert!(!line.deleted && !line.pinned);
+        assert!(!line.deleted && !line.pinned && !line.held);
         assert_eq!(with("unknown", "1"), Ok(line));
     }
 
@@ -211,6 +217,7 @@ mod tests {
         check("dislikes", "3", |l| l.dislikes == 3);
         check("deleted", "true", |l| l.deleted);
         check("pinned", "true", |l| l.pinned);
+        check("held", "true", |l| l.held);
     }
 
     #[test]
@@ -250,6 +257,7 @@ mod tests {
         check("created_at", "1e300");
         check("deleted", "1");
         check("pinned", "\"yes\"");
+        check("held", "1");
     }
 
     #[test]
@@ -283,10 +291,10 @@ mod tests {
             role,
             avatar,
         );
-        let more = (time(), proptest::option::of(time()), 0..MAX_EXACT_NUMBER, 0..MAX_EXACT_NUMBER, any::<[bool; 2]>());
+        let more = (time(), proptest::option::of(time()), 0..MAX_EXACT_NUMBER, 0..MAX_EXACT_NUMBER, any::<[bool; 3]>());
         (text, (source(), source()), names, more).prop_map(
             |(text, (root, parent), (name, number, level, role, avatar), more)| {
-                let (created_at, edited_at, likes, dislikes, [deleted, pinned]) = more;
+                let (created_at, edited_at, likes, dislikes, [deleted, pinned, held]) = more;
                 let member = number.map_or_else(|| MemberId::imported(&name), |n| MemberId::new(n).unwrap());
                 ImportLine {
                     subject: SubjectKey::new(&text.0, &text.1).unwrap(),
@@ -301,6 +309,7 @@ mod tests {
                     edited_at,
                     deleted,
                     pinned,
+                    held,
                 }
             },
         )

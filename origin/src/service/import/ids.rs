@@ -36,7 +36,6 @@ impl ImportIds {
             let ms = if step <= ahead { created + step } else { created.saturating_sub(step - ahead) };
             let id = CommentId::from_parts(ms, slot, IMPORT_NODE, sequence);
             if self.issued.insert(id) {
-                // The next one of this millisecond finds the first id issued, and looks no further twice.
                 if tried > 1 {
                     self.tried.insert((slot, created), tried);
                 }

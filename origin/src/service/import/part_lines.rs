@@ -46,6 +46,8 @@ pub(super) struct PartLine {
     pub(super) created_at: u64,
     /// The index of its subject.
     pub(super) subject: u32,
+    /// Whether it waits for a moderator, so that nothing stands under it.
+    pub(super) is_held: bool,
 }
 
 /// The ids that a line names.
@@ -105,11 +107,11 @@ impl PartLines {
                 }
             };
             let next = u32_of(subjects.len());
-            let ImportLine { subject, id, parent, root, created_at, .. } = line;
+            let ImportLine { subject, id, parent, root, created_at, deleted, held, .. } = line;
             let subject = *subjects.entry(subject).or_insert(next);
             let key = |id: Option<String>| id.map_or(SourceKey::NONE, |id| hasher.key(subject, &id));
             keys.push(LineKeys { id: hasher.key(subject, &id), parent: key(parent), root: key(root) });
-            lines.push(PartLine { at, number, created_at, subject });
+            lines.push(PartLine { at, number, created_at, subject, is_held: held && !deleted });
             Ok(())
         })?;
         let mut subjects: Vec<_> = subjects.into_iter().collect();

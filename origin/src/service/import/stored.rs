@@ -33,6 +33,7 @@ struct StoredNode {
     above: Option<u32>,
     /// Of its path.
     depth: u8,
+    is_published: bool,
 }
 
 impl StoredComments {
@@ -49,6 +50,11 @@ impl StoredComments {
         self.nodes[node as usize].above
     }
 
+    /// Whether readers have seen it.
+    pub(super) fn is_published(&self, node: u32) -> bool {
+        self.nodes[node as usize].is_published
+    }
+
     pub(super) fn depth(&self, node: u32) -> usize {
         self.nodes[node as usize].depth.into()
     }
@@ -62,16 +68,19 @@ pub(super) struct StoredPaths {
 }
 
 impl StoredPaths {
-    /// Takes over the comment at this path, which is requested by `id`.
-    pub(super) fn add(&mut self, id: CommentId, path: &Path) {
+    /// Takes over the comment at this path, which is requested by `id`. Nothing stands under one that was never published.
+    pub(super) fn add(&mut self, id: CommentId, path: &Path, is_published: bool) {
         let mut above = None;
         for (depth, of_path) in (1..).zip(path.ids()) {
             let next = u32_of(self.comments.nodes.len());
             let node = *self.indexes.entry(of_path).or_insert(next);
             if node == next {
-                self.comments.nodes.push(StoredNode { id: of_path, above, depth });
+                self.comments.nodes.push(StoredNode { id: of_path, above, depth, is_published: true });
             }
             above = Some(node);
+        }
+        if let Some(node) = above {
+            self.comments.nodes[node as usize].is_published = is_published;
         }
         self.indexes.extend(above.map(|node| (id, node)));
     }
@@ -145,7 +154,7 @@ async fn read_paths(store: &dyn CommentReader, names: HashMap<SourceKey, Comment
     for chunk in ids.chunks(KEYS_PER_QUERY) {
         let rows = store.read_comments(chunk).await?;
         for (id, row) in chunk.iter().filter_map(|id| Some((*id, rows.get(id)?))) {
-            paths.add(id, &row.path);
+            paths.add(id, &row.path, row.floor.is_some());
         }
     }
     Ok(paths.named(names))

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use gailou_shared::id::CommentId;
 use gailou_shared::path::Path;
-use gailou_shared::wire::{CommentState, MemberRef, Visibility};
+use gailou_shared::wire::{CommentState, MemberRef, ReviewReason, ReviewReasonKind, Visibility};
 
 use crate::domain::import_line::ImportLine;
 use crate::domain::markdown;
@@ -25,6 +25,8 @@ use crate::state::AppState;
 
 /// Operations in flight: as many as one group commit has.
 const MAX_PENDING_APPENDS: usize = 1_000;
+/// What moderators read as the reason of a comment that waited where it comes from.
+const HELD_RULE: &str = "import";
 /// How long the import waits before it appends to a full journal again.
 pub(super) const FULL_JOURNAL_PAUSE: Duration = Duration::from_millis(20);
 
@@ -167,12 +169,22 @@ impl AppendPipeline<'_> {
     }
 }
 
+/// Why a comment waits that waited where it comes from.
+fn reason_of_held() -> ReviewReason {
+    ReviewReason { kind: ReviewReasonKind::Rule, detail: HELD_RULE.into(), count: 1 }
+}
+
 fn new_row(line: ImportLine, path: Path, parent_id: Option<CommentId>, reply_to: Option<MemberRef>) -> NewCommentRow {
+    let is_held = line.held && !line.deleted;
     NewCommentRow {
         reply_to,
         path,
         parent_id,
-        state: if line.deleted { CommentState::Deleted } else { CommentState::Published },
+        state: match (line.deleted, line.held) {
+            (true, _) => CommentState::Deleted,
+            (false, true) => CommentState::Review,
+            (false, false) => CommentState::Published,
+        },
         visibility: Visibility::Everyone,
         created_at: line.created_at,
         html: markdown::html(&line.content),
@@ -180,14 +192,14 @@ fn new_row(line: ImportLine, path: Path, parent_id: Option<CommentId>, reply_to:
         original_text: None,
         mentions: Vec::new(),
         media: Vec::new(),
-        reasons: Vec::new(),
+        reasons: if is_held { vec![reason_of_held()] } else { Vec::new() },
         idempotency: None,
         imported: Some(ImportedFrom {
             source: line.id,
             likes: line.likes,
             dislikes: line.dislikes,
             edited_at: line.edited_at,
-            pinned: line.pinned,
+            pinned: line.pinned && !is_held,
         }),
         author: line.author,
         subject: line.subject,

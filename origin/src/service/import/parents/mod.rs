@@ -1,7 +1,8 @@
 //! Resolves the parents of imported comments: where they stand, and the order in which they are written.
 //!
 //! Pure: what the store has is a parameter. Promise: the order of the lines does not matter, every
-//! comment is written after its parent, and neither a cycle nor any depth makes it fail.
+//! comment is written after its parent, and neither a cycle nor any depth makes it fail. What replies to a comment that
+//! was never published stands where that stands.
 
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
@@ -119,6 +120,8 @@ struct ParentResolver<'a> {
 /// What is known of a comment that a line names as its parent or root.
 enum ParentLookup {
     Found(ParentNode),
+    /// It was never published, and this is what it replies to.
+    Unpublished(Option<ParentNode>),
     /// It is another line, which must be resolved first.
     Unresolved(u32),
     Missing,
@@ -155,6 +158,7 @@ impl ParentResolver<'_> {
         for (key, reparented) in [(parent, false), (root, true)] {
             match self.look_up(i, key) {
                 ParentLookup::Found(node) => return Ok(self.position_under(i, Some(node), reparented)),
+                ParentLookup::Unpublished(above) => return Ok(self.position_under(i, above, true)),
                 ParentLookup::Unresolved(parent) => return Err(parent),
                 ParentLookup::Missing => {}
             }
@@ -167,9 +171,12 @@ impl ParentResolver<'_> {
             return ParentLookup::Missing;
         }
         if let Some(stored) = self.of.stored.named(key) {
-            return ParentLookup::Found(ParentNode::Stored(stored));
+            return match self.of.stored.is_published(stored) {
+                true => ParentLookup::Found(ParentNode::Stored(stored)),
+                false => ParentLookup::Unpublished(self.above(ParentNode::Stored(stored))),
+            };
         }
-        let ThreadLines { keys, by_id, .. } = self.of;
+        let ThreadLines { lines, keys, by_id, .. } = self.of;
         let Ok(found) = by_id.binary_search_by_key(&key, |index| keys[*index as usize].id) else {
             return ParentLookup::Missing;
         };
@@ -178,6 +185,9 @@ impl ParentResolver<'_> {
             // The line that closes a cycle breaks it.
             _ if line == i => ParentLookup::Missing,
             PositionState::Waiting | PositionState::Unplaced => ParentLookup::Missing,
+            PositionState::Resolved if lines[line as usize].is_held => {
+                ParentLookup::Unpublished(self.above(ParentNode::Line(line)))
+            }
             PositionState::Resolved => ParentLookup::Found(ParentNode::Line(line)),
             PositionState::Open => ParentLookup::Unresolved(line),
         }

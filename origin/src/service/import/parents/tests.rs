@@ -23,7 +23,7 @@ struct LineTable {
 }
 
 impl LineTable {
-    /// `id root parent time` a line, `-` for none.
+    /// `id root parent time` a line, `-` for none; and `held`.
     fn new(mode: Mode, text: &str) -> Self {
         let mut table = Self { hasher: SourceHasher::default(), names: vec![], lines: vec![], keys: vec![], mode };
         for (i, line) in text.lines().enumerate() {
@@ -34,16 +34,23 @@ impl LineTable {
             table.keys.push(LineKeys { id: key(0), parent: key(2), root: key(1) });
             table.names.push(fields[0].to_owned());
             let created_at = fields[3].parse().unwrap();
-            table.lines.push(PartLine { at: LineLocation::default(), number: i + 1, created_at, subject: 0 });
+            let is_held = fields.get(4) == Some(&"held");
+            table.lines.push(PartLine { at: LineLocation::default(), number: i + 1, created_at, subject: 0, is_held });
         }
         table
     }
 
-    /// The positions, where the store has a comment that is named `stored`.
+    /// The positions, where the store has a comment that is named `stored`, and one that was never published under it.
     fn resolve(&self, path: &Path) -> (Vec<ThreadPosition>, StoredComments) {
         let mut paths = StoredPaths::default();
-        paths.add(path.id(), path);
-        let stored = paths.named(HashMap::from([(self.hasher.key(0, "stored"), path.id())]));
+        paths.add(path.id(), path, true);
+        let key = |name: &str| self.hasher.key(0, name);
+        let mut names = HashMap::from([(key("stored"), path.id())]);
+        if let Ok(held) = path.child(id(62)) {
+            paths.add(held.id(), &held, false);
+            names.insert(key("waits"), held.id());
+        }
+        let stored = paths.named(names);
         let positions = resolve_parents(ThreadLines {
             lines: &self.lines,
             keys: &self.keys,
@@ -109,6 +116,14 @@ fn reply_without_its_parent_is_under_its_root() {
 fn parents_may_be_in_the_store() {
     check(Mode::Tree, "a - stored 1\nb stored x 2", "S/s/a S/s/b!", &[]);
     check(Mode::Flat, "a - stored 1", "a", &[]);
+}
+
+#[test]
+fn nothing_stands_under_what_waits() {
+    check(Mode::Tree, "a - - 1\nb a a 2 held\nc a b 3\nd a c 4", "a a/b a/c! a/c/d", &[]);
+    check(Mode::Tree, "a - - 1 held\nb a a 2\nc a b 3 held\nd a c 4", "a b! b/c b/d!", &[]);
+    check(Mode::Tree, "a - waits 1", "S/s/a!", &[]);
+    check(Mode::Flat, "a - - 1 held\nb a a 2", "a b!", &[]);
 }
 
 #[test]
