@@ -9,21 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use async_trait::async_trait;
-use bytes::Bytes;
 use clap::Args;
 use indicatif::ProgressBar;
-use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::config::Config;
 use crate::domain::import_line::{ImportLine, SubjectDescription};
 use crate::importers::{Export, ExportReader, ExportReport, System};
-use crate::service::avatar::PICTURES_PATH;
-use crate::service::import::Input;
-
-/// Lines that are read before the import takes them.
-const LINES_AHEAD: usize = 1_000;
+use crate::service::import::{ExportInput, pictures_by_hash};
 
 /// Which export of another system is read, and which subjects its pages are.
 #[derive(Debug, Clone, Args)]
@@ -68,8 +60,8 @@ impl ExportFile {
         anyhow::ensure!(file != Path::new("-"), "an export is read twice, so it must be a file and not standard input");
         let read = |path: PathBuf| fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
         let rules = map.map(read).transpose()?.unwrap_or_default();
-        let export = Export::new(system, file.to_owned(), &kind, site.as_deref(), &rules)?;
-        let export = Export { takes_held: held, ..export };
+        let mut export = Export::new(system, file.to_owned(), &kind, site.as_deref(), &rules)?;
+        export.takes_held = held;
         Ok(Some(Self { export, is_dry_run, bar: ProgressBar::hidden() }))
     }
 
@@ -118,15 +110,15 @@ impl ExportFile {
     pub(super) fn into_input(mut self, config: &Config) -> anyhow::Result<ExportInput> {
         let file = self.export.file();
         fs::File::open(file).with_context(|| format!("cannot open the file {}", file.display()))?;
-        // The address at which readers get pictures must be one that stays.
-        let address = config.public_url.as_ref().filter(|_| config.avatars.url.is_some());
-        self.export.avatars = address.map(|address| format!("{}{PICTURES_PATH}", address.trim_end_matches('/')));
-        let (sender, lines) = mpsc::channel(LINES_AHEAD);
-        let reading = spawn_blocking(move || {
-            let report = self.read(&mut SentExport { lines: sender, bar: self.bar.clone() })?;
-            Ok(self.print_left_out(&report)?)
-        });
-        Ok(ExportInput { lines, reading: Some(reading) })
+        self.export.avatars = pictures_by_hash(config);
+        let bar = self.bar.clone();
+        Ok(ExportInput::start(
+            move |what, reason| print_bad(&bar, what, reason),
+            move |reader| {
+                let report = self.read(reader)?;
+                Ok(self.print_left_out(&report)?)
+            },
+        ))
     }
 
     fn read(&self, reader: &mut dyn ExportReader) -> anyhow::Result<ExportReport> {
@@ -179,57 +171,5 @@ impl ExportReader for CountedPages<'_> {
 
     fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {
         print_bad(self.bar, what, reason)
-    }
-}
-
-/// Sends the lines to an import.
-struct SentExport {
-    lines: mpsc::Sender<Bytes>,
-    bar: ProgressBar,
-}
-
-impl SentExport {
-    fn send(&self, mut line: String) -> anyhow::Result<()> {
-        line.push('\n');
-        self.lines.blocking_send(line.into()).context("the import has ended")
-    }
-}
-
-impl ExportReader for SentExport {
-    fn line(&mut self, _: &str, line: &ImportLine) -> anyhow::Result<()> {
-        self.send(line.to_json())
-    }
-
-    fn subject(&mut self, description: &SubjectDescription) -> anyhow::Result<()> {
-        self.send(description.to_json())
-    }
-
-    fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {
-        print_bad(&self.bar, what, reason)
-    }
-}
-
-/// The lines of an export.
-#[derive(Debug)]
-pub(super) struct ExportInput {
-    lines: mpsc::Receiver<Bytes>,
-    /// Ends with the reading.
-    reading: Option<JoinHandle<anyhow::Result<()>>>,
-}
-
-#[async_trait]
-impl Input for ExportInput {
-    async fn read_chunk(&mut self) -> io::Result<Option<Bytes>> {
-        if let Some(line) = self.lines.recv().await {
-            return Ok(Some(line));
-        }
-        match self.reading.take() {
-            // It has ended early where it failed.
-            Some(reading) => match reading.await.map_err(io::Error::other)? {
-                Ok(()) => Ok(None),
-                Err(error) => Err(io::Error::other(format!("{error:#}"))),
-            },
-            None => Ok(None),
-        }
     }
 }

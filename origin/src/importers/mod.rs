@@ -210,6 +210,11 @@ impl Export {
         Ok(Self { system, source, pages, site: site.and_then(parse_site), avatars: None, takes_held: false })
     }
 
+    /// The same, in this file.
+    pub(crate) fn in_file(self, file: PathBuf) -> Self {
+        Self { source: ExportSource::new(file, Arc::new(|_, _| {})), ..self }
+    }
+
     /// Where it lies.
     pub(crate) fn file(&self) -> &Path {
         self.source.path()

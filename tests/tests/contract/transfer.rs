@@ -143,6 +143,42 @@ async fn bad_lines_are_named_and_strict_imports_none_beside_them() {
     );
 }
 
+const DISQUS: &str = include_str!("../../data/exports/disqus.xml");
+
+#[tokio::test(flavor = "multi_thread")]
+async fn export_of_another_system_is_a_body_too() {
+    let origin = TestOrigin::start().await;
+    let bad = json!({"item": "post \"104\"", "reason": "its thread \"99\" is not in the file"});
+    let left_out = json!({"left_out": {"spam": 1}});
+    let strict = lines_of(&import(&origin, &admin(), "?from=disqus&type=topic&strict=1", DISQUS).await);
+    assert_eq!(strict, [bad.clone(), left_out.clone(), report(0, 0, 0, 1)]);
+    for expected in [report(3, 0, 0, 1), report(0, 3, 0, 1)] {
+        let lines = lines_of(&import(&origin, &admin(), "?from=disqus&type=topic", DISQUS).await);
+        assert_eq!((&lines[0], &lines[1], lines.last()), (&bad, &left_out, Some(&expected)));
+    }
+    origin.wait_until_persisted().await;
+    let page = origin.page(&comments_path("topic/blog.example%2F2020%2Fhello")).await;
+    assert_eq!((&page["subject"]["comments"], &page["subject"]["title"]), (&json!(2), &json!("Hello & welcome")));
+
+    let waline = r#"[{"objectId":1,"comment":"waits","nick":"A","status":"waiting","url":"/a","createdAt":"2023-01-01 10:00:00"}]"#;
+    for (query, expected) in [("", report(0, 0, 0, 0)), ("&held=1&site=blog.example", report(1, 0, 0, 0))] {
+        let lines = lines_of(&import(&origin, &admin(), &format!("?from=waline{query}"), waline).await);
+        assert_eq!(lines.last(), Some(&expected));
+    }
+    for (query, field) in [
+        ("?from=usenet", "from"),
+        ("?from=disqus&type=nowhere", "type"),
+        ("?from=disqus&site=%20", "site"),
+        ("?from=disqus&held=yes", "held"),
+        ("?from=wordpress", "body"),
+    ] {
+        let wrong = import(&origin, &admin(), query, DISQUS).await;
+        assert_eq!((wrong.status, wrong.json["errors"][0]["field"].as_str()), (400, Some(field)), "{}", wrong.text);
+    }
+    let wrong = import(&origin, &admin(), "?from=wordpress", DISQUS).await;
+    assert!(wrong.text.contains("is no export of WordPress") && !wrong.text.contains("tmp"), "{}", wrong.text);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn admins_alone_import_and_export() {
     let origin = TestOrigin::start().await;

@@ -6,6 +6,7 @@
 //! repeated, a bad line affects no other line, and memory holds some numbers for each comment of one part, and the texts of
 //! a thousand.
 
+mod export_input;
 mod ids;
 mod lines;
 mod parents;
@@ -17,9 +18,11 @@ mod subjects;
 mod write;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+pub(crate) use export_input::{ExportInput, pictures_by_hash};
 pub use lines::Input;
 use lines::{InputLines, RawLine};
 use part_lines::PartLines;
@@ -120,10 +123,8 @@ impl Import {
         input: &mut dyn Input,
         observer: &mut dyn ImportObserver,
     ) -> Result<Self> {
-        // A container may have no folder for temporary files, and that of a cluster no data directory.
-        let (data, temporary) = (&app.config.data, std::env::temp_dir());
         let now = app.now();
-        let mut staged = StagedLines::new(if data.is_dir() { data } else { &temporary }, now);
+        let mut staged = StagedLines::new(&staging_folder(app), now);
         let mut report = ImportReport::default();
         let mut lines = InputLines::new(input, MAX_LINE_BYTES);
         let mut number = 0;
@@ -144,6 +145,13 @@ impl Import {
             }
         }
         Ok(Self { parts: staged.finish(), now, report, _place: place })
+    }
+
+    /// The same, with so many more comments that are bad: those of an export that no line was made of.
+    #[must_use]
+    pub(crate) fn with_bad(mut self, bad: u64) -> Self {
+        self.report.bad += bad;
+        self
     }
 
     /// Writes the comments; with `strict`, all of them or none. To be called once. `audit` is the entry of the log, without
@@ -209,6 +217,13 @@ impl Import {
     pub fn report(&self) -> ImportReport {
         self.report
     }
+}
+
+/// Where files of an import lie.
+pub(crate) fn staging_folder(app: &AppState) -> PathBuf {
+    let data = &app.config.data;
+    // A container may have no folder for temporary files, and that of a cluster no data directory.
+    if data.is_dir() { data.clone() } else { std::env::temp_dir() }
 }
 
 /// The line, if the type of its subject is configured.
