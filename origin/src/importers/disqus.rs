@@ -15,7 +15,7 @@ struct DisqusThread {
 }
 
 pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
-    let mut xml = Xmlfile.open()?;
+    let mut xml = XmlFile::open(file)?;
     let root = xml.next_start()?.map(|(name, _)| name);
     ensure!(root.as_deref() == Some("disqus"), "the file is no export of Disqus: it does not begin with <disqus>");
     let mut pages = HashMap::new();

@@ -17,7 +17,7 @@ struct BlogPage {
 }
 
 pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
-    let mut xml = Xmlfile.open()?;
+    let mut xml = XmlFile::open(file)?;
     let root = xml.next_start()?.map(|(name, _)| name);
     ensure!(root.as_deref() == Some("rss"), "the file is no export of WordPress: it does not begin with <rss>");
     let mut page = BlogPage::default();

@@ -6,7 +6,7 @@
 mod fields;
 mod subject;
 
-use fields::Fields;
+use fields::{Fields, MAX_EXACT_NUMBER};
 use gailou_shared::id::{MemberId, SubjectKey};
 use gailou_shared::wire::{Author, StaffRole};
 use serde::Serialize;
@@ -167,11 +167,9 @@ fn is_false(flag: &bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use gailou_shared::limits;
     use proptest::prelude::*;
     use serde_json::{Map, Value};
 
-    use super::fields::MAX_EXACT_NUMBER;
     use super::*;
 
     const LINE: &str =
