@@ -81,6 +81,50 @@ describe('console: import and export', {
     });
   });
 
+  test('an export of another system is imported, and what is wrong or left out is named', async () => {
+    const page = `/2020/${newSubject().split('/')[1]}/`;
+    const comment = (objectId, fields) => ({
+      objectId,
+      comment: `comment ${objectId}`,
+      nick: 'Ann',
+      url: page,
+      createdAt: '2023-01-01 10:00:00',
+      ...fields,
+    });
+    const comments = [
+      comment(1),
+      comment(2, { status: 'spam' }),
+      comment(3, { createdAt: 'soon' }),
+      comment(4, { status: 'waiting' }),
+    ];
+    await withConsole(signedIn(), async (console) => {
+      await console.getByLabel('From').selectOption('Waline, Valine');
+      await console.getByLabel('Site of pages').fill('blog.example');
+      await console.getByLabel('File').setInputFiles({
+        name: 'waline.json',
+        mimeType: 'application/json',
+        buffer: Buffer.from(JSON.stringify(comments)),
+      });
+      const importing = console.getByRole('button', { name: 'Import' });
+      await importing.click();
+      await console.getByText('1 imported, 0 skipped').waitFor();
+      await console.getByText('Left out: 1 not approved, 1 spam').waitFor();
+      await console.getByText('comment "3": "soon" is no time').waitFor();
+      assert.deepEqual(await violations(console), []);
+      assert.deepEqual(await smallTargets(console), []);
+      await console.getByLabel('Import what waits').check();
+      await importing.click();
+      await console.getByText('1 imported, 1 skipped').waitFor();
+      const key = encodeURIComponent(`blog.example${page.slice(0, -1)}`);
+      const { data, subject } = await listWithRoots(`article/${key}`, 1);
+      assert.deepEqual(
+        data.map(({ content }) => content),
+        ['comment 1'],
+      );
+      assert.equal(subject.url, `https://blog.example${page}`);
+    });
+  });
+
   test('an import and an export say how far they are while they go on', async () => {
     await withConsole(signedIn(), async (page) => {
       await page.getByLabel('File').setInputFiles(fileOf([{}, {}, {}, {}]));

@@ -29,8 +29,10 @@ enum Target {
 }
 
 /// Runs a command in this process, or in the server that owns the data.
-pub(super) async fn run_command(config: Config, command: AdminCommand, input: CommandInput) -> anyhow::Result<u8> {
-    if let CommandInput::Export(export) = &input {
+pub(super) async fn run_command(config: Config, command: AdminCommand, mut input: CommandInput) -> anyhow::Result<u8> {
+    let mut console = Terminal::new();
+    if let CommandInput::Export(export) = &mut input {
+        export.show_progress(console.reading());
         let is_strict = matches!(command, AdminCommand::Import { strict: true });
         if export.is_dry_run {
             return export.dry_run(&config);
@@ -39,7 +41,6 @@ pub(super) async fn run_command(config: Config, command: AdminCommand, input: Co
             return Ok(EXIT_FAILED);
         }
     }
-    let mut console = Terminal::new();
     let mut input = input.open(&config).await?;
     if config.cluster.is_some() {
         return run_in_cluster(config, command, &mut *input, &mut console).await;

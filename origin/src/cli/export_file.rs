@@ -6,22 +6,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
-use async_trait::async_trait;
-use bytes::Bytes;
 use clap::Args;
-use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, spawn_blocking};
+use indicatif::ProgressBar;
 
 use crate::config::Config;
-use crate::domain::import_line::ImportLine;
-use crate::importers::{Export, ExportReader, ExportReport, PageMap, System};
-use crate::service::avatar::PICTURES_PATH;
-use crate::service::import::Input;
-
-/// Lines that are read before the import takes them.
-const LINES_AHEAD: usize = 1_000;
+use crate::domain::import_line::{ImportLine, SubjectDescription};
+use crate::importers::{Export, ExportReader, ExportReport, System};
+use crate::service::import::{ExportInput, pictures_by_hash};
 
 /// Which export of another system is read, and which subjects its pages are.
 #[derive(Debug, Clone, Args)]
@@ -38,6 +32,9 @@ pub(super) struct ExportOptions {
     /// With --from: a file of lines `address TAB TYPE/KEY`
     #[arg(long, value_name = "FILE.tsv", requires = "from")]
     map: Option<PathBuf>,
+    /// With --from: import comments that wait for approval, too; they wait for it here
+    #[arg(long, requires = "from")]
+    held: bool,
     /// With --from: say what would be imported, and import nothing
     #[arg(long, requires = "from")]
     dry_run: bool,
@@ -48,6 +45,8 @@ pub(super) struct ExportOptions {
 pub(super) struct ExportFile {
     export: Export,
     pub(super) is_dry_run: bool,
+    /// How far the reading is.
+    bar: ProgressBar,
 }
 
 impl ExportFile {
@@ -56,14 +55,24 @@ impl ExportFile {
     /// # Errors
     /// When a rule of the map or the site cannot be read, or the export is standard input.
     pub(super) fn new(options: ExportOptions, file: &Path) -> anyhow::Result<Option<Self>> {
-        let ExportOptions { from, kind, site, map, dry_run: is_dry_run } = options;
+        let ExportOptions { from, kind, site, map, held, dry_run: is_dry_run } = options;
         let Some(system) = from else { return Ok(None) };
         anyhow::ensure!(file != Path::new("-"), "an export is read twice, so it must be a file and not standard input");
         let read = |path: PathBuf| fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
         let rules = map.map(read).transpose()?.unwrap_or_default();
-        let pages = PageMap::new(&kind, site.as_deref(), &rules)?;
-        let export = Export { system, file: file.to_owned(), pages, avatars: None };
-        Ok(Some(Self { export, is_dry_run }))
+        let mut export = Export::new(system, file.to_owned(), &kind, site.as_deref(), &rules)?;
+        export.takes_held = held;
+        Ok(Some(Self { export, is_dry_run, bar: ProgressBar::hidden() }))
+    }
+
+    /// Shows in this bar how far the reading is.
+    pub(super) fn show_progress(&mut self, bar: ProgressBar) {
+        let of_bytes = bar.clone();
+        self.bar = bar;
+        self.export.show_progress(Arc::new(move |read, total| {
+            of_bytes.set_length(total);
+            of_bytes.set_position(read);
+        }));
     }
 
     /// Says what an import would do: a line a subject on standard output, and last the counts. Returns the exit code.
@@ -71,7 +80,7 @@ impl ExportFile {
     /// # Errors
     /// When the file cannot be read.
     pub(super) fn dry_run(&self, config: &Config) -> anyhow::Result<u8> {
-        let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0 };
+        let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0, bar: &self.bar };
         let report = self.read(&mut counted)?;
         let mut out = io::stdout().lock();
         for (subject, (page, comments)) in &counted.subjects {
@@ -89,7 +98,7 @@ impl ExportFile {
     /// # Errors
     /// When the file cannot be read.
     pub(super) fn is_complete(&self, config: &Config) -> anyhow::Result<bool> {
-        let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0 };
+        let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0, bar: &self.bar };
         let report = self.read(&mut counted)?;
         Ok(report.bad + counted.bad == 0)
     }
@@ -99,22 +108,25 @@ impl ExportFile {
     /// # Errors
     /// When the file cannot be opened.
     pub(super) fn into_input(mut self, config: &Config) -> anyhow::Result<ExportInput> {
-        let file = &self.export.file;
+        let file = self.export.file();
         fs::File::open(file).with_context(|| format!("cannot open the file {}", file.display()))?;
-        // The address at which readers get pictures must be one that stays.
-        let address = config.public_url.as_ref().filter(|_| config.avatars.url.is_some());
-        self.export.avatars = address.map(|address| format!("{}{PICTURES_PATH}", address.trim_end_matches('/')));
-        let (sender, lines) = mpsc::channel(LINES_AHEAD);
-        let reading = spawn_blocking(move || {
-            let report = self.read(&mut SentExport(sender))?;
-            Ok(self.print_left_out(&report)?)
-        });
-        Ok(ExportInput { lines, reading: Some(reading) })
+        self.export.avatars = pictures_by_hash(config);
+        let bar = self.bar.clone();
+        Ok(ExportInput::start(
+            move |what, reason| print_bad(&bar, what, reason),
+            move |reader| {
+                let report = self.read(reader)?;
+                Ok(self.print_left_out(&report)?)
+            },
+        ))
     }
 
     fn read(&self, reader: &mut dyn ExportReader) -> anyhow::Result<ExportReport> {
-        let Export { system, file, .. } = &self.export;
-        self.export.read(reader).with_context(|| format!("cannot read {} as an export of {system:?}", file.display()))
+        self.bar.reset();
+        let read = self.export.read(reader);
+        self.bar.finish_and_clear();
+        let (system, file) = (self.export.system, self.export.file().display());
+        read.with_context(|| format!("cannot read {file} as an export of {system:?}"))
     }
 
     fn print_left_out(&self, report: &ExportReport) -> io::Result<()> {
@@ -127,8 +139,8 @@ impl ExportFile {
     }
 }
 
-fn print_bad(what: &str, reason: &str) -> anyhow::Result<()> {
-    Ok(writeln!(io::stderr(), "{what}: {reason}")?)
+fn print_bad(bar: &ProgressBar, what: &str, reason: &str) -> anyhow::Result<()> {
+    Ok(bar.suspend(|| writeln!(io::stderr(), "{what}: {reason}"))?)
 }
 
 /// Counts what would be imported.
@@ -137,6 +149,7 @@ struct CountedPages<'a> {
     /// By subject: the first of its pages, and how many comments it gets.
     subjects: BTreeMap<String, (String, u64)>,
     bad: u64,
+    bar: &'a ProgressBar,
 }
 
 impl ExportReader for CountedPages<'_> {
@@ -144,54 +157,19 @@ impl ExportReader for CountedPages<'_> {
         let (kind, key) = (line.subject.kind(), line.subject.key());
         if !self.config.types.contains_key(kind) {
             self.bad += 1;
-            return print_bad(&format!("comment {:?}", line.id), &format!("the type {kind:?} is not configured"));
+            let (what, reason) = (format!("comment {:?}", line.id), format!("the type {kind:?} is not configured"));
+            return print_bad(self.bar, &what, &reason);
         }
         let (_, comments) = self.subjects.entry(format!("{kind}/{key}")).or_insert_with(|| (page.to_owned(), 0));
         *comments += 1;
         Ok(())
     }
 
-    fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {
-        print_bad(what, reason)
-    }
-}
-
-/// Sends the lines to an import.
-struct SentExport(mpsc::Sender<Bytes>);
-
-impl ExportReader for SentExport {
-    fn line(&mut self, _: &str, line: &ImportLine) -> anyhow::Result<()> {
-        let mut json = line.to_json();
-        json.push('\n');
-        self.0.blocking_send(json.into()).context("the import has ended")
+    fn subject(&mut self, _: &SubjectDescription) -> anyhow::Result<()> {
+        Ok(())
     }
 
     fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {
-        print_bad(what, reason)
-    }
-}
-
-/// The lines of an export.
-#[derive(Debug)]
-pub(super) struct ExportInput {
-    lines: mpsc::Receiver<Bytes>,
-    /// Ends with the reading.
-    reading: Option<JoinHandle<anyhow::Result<()>>>,
-}
-
-#[async_trait]
-impl Input for ExportInput {
-    async fn read_chunk(&mut self) -> io::Result<Option<Bytes>> {
-        if let Some(line) = self.lines.recv().await {
-            return Ok(Some(line));
-        }
-        match self.reading.take() {
-            // It has ended early where it failed.
-            Some(reading) => match reading.await.map_err(io::Error::other)? {
-                Ok(()) => Ok(None),
-                Err(error) => Err(io::Error::other(format!("{error:#}"))),
-            },
-            None => Ok(None),
-        }
+        print_bad(self.bar, what, reason)
     }
 }

@@ -21,7 +21,7 @@ pub(super) async fn run(
     let mut import = Import::read(app, place, input, &mut PrintedImport(console)).await.map_err(unwrapped)?;
     let written = import.write(app, strict, operator_entry(app, "import"), &mut PrintedImport(console)).await;
     let report = import.report();
-    let ImportReport { imported, skipped, reparented, bad } = report;
+    let ImportReport { imported, skipped, reparented, bad, .. } = report;
     let line = format!("{{\"imported\":{imported},\"skipped\":{skipped},\"reparented\":{reparented},\"bad\":{bad}}}\n");
     console.out(&line).await?;
     written.map_err(unwrapped)?;

@@ -22,18 +22,33 @@ pub trait Console: Send {
 #[derive(Debug)]
 pub struct Terminal {
     bar: ProgressBar,
+    reading: ProgressBar,
 }
 
 impl Terminal {
     /// Shows progress when standard error is a terminal.
     #[must_use]
     pub fn new() -> Self {
-        let target =
-            if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let style = ProgressStyle::with_template("{bar:32} {human_pos} of {human_len}, {eta} left");
-        let bar = ProgressBar::with_draw_target(Some(0), target)
-            .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar }
+        let bar = |template: &str| {
+            let target =
+                if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+            let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            ProgressBar::with_draw_target(Some(0), target).with_style(style)
+        };
+        Self {
+            bar: bar("{bar:32} {human_pos} of {human_len}, {eta} left"),
+            reading: bar("{bar:32} {bytes} of {total_bytes} read, {eta} left"),
+        }
+    }
+
+    /// The bar of a file that is read in bytes, beside what is written.
+    pub(super) fn reading(&self) -> ProgressBar {
+        self.reading.clone()
+    }
+
+    /// Writes while no bar is shown.
+    fn write<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(|| self.reading.suspend(write))
     }
 }
 
@@ -46,13 +61,14 @@ impl Default for Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+        self.reading.finish_and_clear();
     }
 }
 
 #[async_trait]
 impl Console for Terminal {
     async fn out(&mut self, text: &str) -> io::Result<()> {
-        self.bar.suspend(|| {
+        self.write(|| {
             let mut out = io::stdout().lock();
             out.write_all(text.as_bytes())?;
             out.flush()
@@ -60,7 +76,7 @@ impl Console for Terminal {
     }
 
     async fn err(&mut self, text: &str) -> io::Result<()> {
-        self.bar.suspend(|| io::stderr().lock().write_all(text.as_bytes()))
+        self.write(|| io::stderr().lock().write_all(text.as_bytes()))
     }
 
     async fn progress(&mut self, done: u64, total: u64) -> io::Result<()> {

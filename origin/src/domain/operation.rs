@@ -275,6 +275,8 @@ pub struct SubjectPatch {
     pub owner_id: Option<Option<MemberId>>,
     pub state: Option<SubjectState>,
     pub mode: Option<Mode>,
+    /// Whether a title or an address that the subject has stays.
+    pub fills_gaps: bool,
 }
 
 /// What an [`Operation`] did.

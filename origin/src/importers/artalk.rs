@@ -1,11 +1,10 @@
 //! Artrans, the JSON file of Artalk: an array of comments whose values are all texts.
 
-use std::path::Path;
-
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
+use crate::importers::source::ExportSource;
+use crate::importers::{Content, ForeignComment, Found, json, text};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -21,16 +20,17 @@ struct Artran {
     nick: String,
     email: String,
     page_key: String,
+    page_title: Value,
     site_urls: String,
 }
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     let mut number = 0;
     json::each(file, &[], |artran: Result<Artran, String>| {
         number += 1;
         match artran {
             Ok(artran) if is_set(&artran.is_pending) => {
-                found.left_out(LeftOut::NotApproved, json::as_text(&artran.id), parent(&artran));
+                found.waiting(json::as_text(&artran.id), parent(&artran), || comment(&artran))?;
             }
             Ok(artran) => match comment(&artran) {
                 Ok(comment) => found.comment(comment)?,
@@ -58,6 +58,7 @@ fn comment(artran: &Artran) -> Result<ForeignComment, String> {
         if artran.page_key.starts_with('/') { format!("{site}{}", artran.page_key) } else { artran.page_key.clone() };
     Ok(ForeignComment {
         page,
+        title: json::as_text(&artran.page_title),
         id: json::as_text(&artran.id),
         parent: parent(artran),
         name: artran.nick.clone(),

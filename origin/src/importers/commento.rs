@@ -1,10 +1,10 @@
 //! The JSON file of Commento and Comentario: comments, and who wrote them.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::importers::source::ExportSource;
 use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
 
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ const NO_PARENT: &str = "root";
 /// The author of a comment that has none.
 const NO_COMMENTER: &str = "anonymous";
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     let mut commenters = HashMap::new();
     json::each(file, &["commenters"], |commenter: Result<Commenter, String>| {
         if let Ok(commenter) = commenter {
@@ -60,7 +60,8 @@ pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
         number += 1;
         match entry {
             Ok(entry) if entry.state == "unapproved" => {
-                found.left_out(LeftOut::NotApproved, entry.comment_hex, parent(entry.parent_hex));
+                let (id, above) = (entry.comment_hex.clone(), parent(entry.parent_hex.clone()));
+                found.waiting(id, above, || comment(entry, &commenters))?;
             }
             Ok(entry) if entry.state == "flagged" => {
                 found.left_out(LeftOut::Spam, entry.comment_hex, parent(entry.parent_hex));

@@ -1,12 +1,11 @@
 //! Discussions of GitHub as its GraphQL interface answers them: pages of discussions with their comments and replies.
 //!
-//! giscus names a discussion by the path or the address of its page.
-
-use std::path::Path;
+//! giscus names a discussion by the path or the address of its page, or by its title.
 
 use anyhow::ensure;
 use serde::Deserialize;
 
+use crate::importers::source::ExportSource;
 use crate::importers::{Content, ForeignComment, Found, json, text};
 
 #[derive(Deserialize)]
@@ -41,7 +40,14 @@ struct DiscussionAuthor {
     login: String,
 }
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+/// What a discussion is about.
+struct DiscussionPage {
+    address: String,
+    /// Empty where the discussion is named by the address.
+    title: String,
+}
+
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     let mut discussions = 0;
     let mut each = |discussion: Result<Discussion, String>| {
         discussions += 1;
@@ -65,7 +71,8 @@ pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
 fn add(discussion: Discussion, found: &mut Found<'_>) -> anyhow::Result<()> {
     let Discussion { title, comments } = discussion;
     // giscus leaves out the slash that a path begins with.
-    let page = if title.contains("://") || title.starts_with('/') { title } else { format!("/{title}") };
+    let page = if title.contains("://") || title.starts_with('/') { title.clone() } else { format!("/{title}") };
+    let page = DiscussionPage { title: if is_path(&title) { String::new() } else { title }, address: page };
     for mut comment in comments.nodes {
         let (id, replies) = (comment.id.clone(), comment.replies.take());
         add_one(&page, None, comment, found)?;
@@ -76,7 +83,17 @@ fn add(discussion: Discussion, found: &mut Found<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn add_one(page: &str, parent: Option<&str>, entry: DiscussionComment, found: &mut Found<'_>) -> anyhow::Result<()> {
+/// Whether it may be the path or the address of a page: those have neither spaces nor letters of other scripts.
+fn is_path(title: &str) -> bool {
+    title.chars().all(|c| c.is_ascii_graphic())
+}
+
+fn add_one(
+    page: &DiscussionPage,
+    parent: Option<&str>,
+    entry: DiscussionComment,
+    found: &mut Found<'_>,
+) -> anyhow::Result<()> {
     let what = format!("comment {:?}", entry.id);
     match comment(page, parent, entry) {
         Ok(comment) => found.comment(comment),
@@ -84,10 +101,12 @@ fn add_one(page: &str, parent: Option<&str>, entry: DiscussionComment, found: &m
     }
 }
 
-fn comment(page: &str, parent: Option<&str>, entry: DiscussionComment) -> Result<ForeignComment, String> {
+fn comment(page: &DiscussionPage, parent: Option<&str>, entry: DiscussionComment) -> Result<ForeignComment, String> {
     let login = entry.author.map(|author| author.login);
     Ok(ForeignComment {
-        page: page.to_owned(),
+        page: page.address.clone(),
+        title: page.title.clone(),
+        has_no_address: !page.title.is_empty(),
         id: entry.id,
         parent: parent.map(str::to_owned),
         name: login.clone().unwrap_or_default(),

@@ -1,14 +1,20 @@
 //! The XML file that Disqus mails: pages as `thread`, then comments as `post`.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use anyhow::ensure;
 
+use crate::importers::source::ExportSource;
 use crate::importers::xml::{Fields, XmlFile};
 use crate::importers::{Content, ForeignComment, Found, LeftOut, text};
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+/// A page.
+struct DisqusThread {
+    link: String,
+    title: String,
+}
+
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     let mut xml = XmlFile::open(file)?;
     let root = xml.next_start()?.map(|(name, _)| name);
     ensure!(root.as_deref() == Some("disqus"), "the file is no export of Disqus: it does not begin with <disqus>");
@@ -18,7 +24,8 @@ pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
         let id = attributes.get("@dsq:id").cloned().unwrap_or_default();
         match name.as_str() {
             "thread" => {
-                pages.insert(id, fields.get("link").map_or("", |link| link.trim()).to_owned());
+                let get = |name: &str| fields.get(name).map_or("", |value| value.trim()).to_owned();
+                pages.insert(id, DisqusThread { link: get("link"), title: get("title") });
             }
             "post" => match comment(&id, &fields, &pages) {
                 _ if is_set(&fields, "isSpam") => {
@@ -37,12 +44,13 @@ fn is_set(fields: &Fields, name: &str) -> bool {
     fields.get(name).is_some_and(|value| value.trim() == "true")
 }
 
-fn comment(id: &str, fields: &Fields, pages: &HashMap<String, String>) -> Result<ForeignComment, String> {
+fn comment(id: &str, fields: &Fields, pages: &HashMap<String, DisqusThread>) -> Result<ForeignComment, String> {
     let get = |name: &str| fields.get(name).map(|value| value.trim()).filter(|value| !value.is_empty());
     let thread = get("thread@dsq:id").ok_or("has no thread")?;
     let page = pages.get(thread).ok_or_else(|| format!("its thread {thread:?} is not in the file"))?;
     Ok(ForeignComment {
-        page: page.clone(),
+        page: page.link.clone(),
+        title: page.title.clone(),
         id: id.to_owned(),
         parent: get("parent@dsq:id").map(str::to_owned),
         name: get("author/name").unwrap_or("").to_owned(),

@@ -1,13 +1,13 @@
 //! An array in a file of JSON, element by element.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{BufReader, Read as _};
-use std::path::Path;
 
 use anyhow::Context as _;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+
+use crate::importers::source::ExportSource;
 
 /// What takes the elements: each as it should be, or what is wrong with it.
 type Each<'a, T> = dyn FnMut(Result<T, String>) -> anyhow::Result<()> + 'a;
@@ -18,12 +18,12 @@ type Each<'a, T> = dyn FnMut(Result<T, String>) -> anyhow::Result<()> + 'a;
 /// # Errors
 /// When the file is no JSON, or `each` takes no more.
 pub(super) fn each<T: DeserializeOwned>(
-    file: &Path,
+    file: &ExportSource,
     path: &[&str],
     mut each: impl FnMut(Result<T, String>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut refused = None;
-    let file = BufReader::new(File::open(file)?);
+    let file = BufReader::new(file.open()?);
     let mut document = serde_json::Deserializer::from_reader(file);
     let at = ArrayAt { path, each: &mut each, refused: &mut refused };
     let read = at.deserialize(&mut document).and_then(|()| document.end());
@@ -37,8 +37,8 @@ pub(super) fn each<T: DeserializeOwned>(
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn is_array(file: &Path) -> anyhow::Result<bool> {
-    for byte in BufReader::new(File::open(file)?).bytes() {
+pub(super) fn is_array(file: &ExportSource) -> anyhow::Result<bool> {
+    for byte in BufReader::new(file.peek()?).bytes() {
         let byte = byte?;
         if !byte.is_ascii_whitespace() {
             return Ok(byte == b'[');

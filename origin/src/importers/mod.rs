@@ -12,6 +12,7 @@ mod isso;
 mod json;
 mod pages;
 mod remark42;
+mod source;
 mod text;
 mod twikoo;
 mod waline;
@@ -21,18 +22,23 @@ mod xml;
 #[cfg(test)]
 mod tests;
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ValueEnum;
 use gailou_shared::id::{MemberId, SubjectKey};
 use gailou_shared::wire::Author;
+use url::Url;
 
 use crate::domain::avatar::AvatarHash;
 use crate::domain::email_address::EmailAddress;
-use crate::domain::import_line::ImportLine;
-pub(crate) use crate::importers::pages::PageMap;
+use crate::domain::import_line::{ImportLine, MAX_SUBJECT_TEXT_CHARS, SubjectDescription};
+use crate::importers::pages::PageMap;
+use crate::importers::source::ExportSource;
+pub(crate) use crate::importers::source::ReadProgress;
 pub(crate) use crate::importers::text::markdown as markdown_of_html;
 
 /// A system whose exports are read.
@@ -105,6 +111,10 @@ impl LeftOut {
 struct ForeignComment {
     /// The address of its page, whole or from the root of its site.
     page: String,
+    /// What its page is called; empty where the system does not say.
+    title: String,
+    /// Whether `page` is made from the title, and leads nowhere.
+    has_no_address: bool,
     id: String,
     parent: Option<String>,
     /// The root of its thread, where the system says so; used where the parent is not there.
@@ -123,6 +133,7 @@ struct ForeignComment {
     dislikes: u64,
     deleted: bool,
     pinned: bool,
+    held: bool,
 }
 
 /// A text of another system.
@@ -145,6 +156,11 @@ pub(crate) trait ExportReader {
     /// # Errors
     /// When it takes no more.
     fn line(&mut self, page: &str, line: &ImportLine) -> anyhow::Result<()>;
+    /// What is known of the subject of the lines that follow.
+    ///
+    /// # Errors
+    /// When it takes no more.
+    fn subject(&mut self, description: &SubjectDescription) -> anyhow::Result<()>;
     /// A comment that cannot be read: which one, and why.
     ///
     /// # Errors
@@ -164,22 +180,62 @@ pub(crate) struct ExportReport {
 #[derive(Debug)]
 pub(crate) struct Export {
     pub(crate) system: System,
-    pub(crate) file: PathBuf,
-    pub(crate) pages: PageMap,
+    source: ExportSource,
+    pages: PageMap,
+    /// Of pages that are exported as paths.
+    site: Option<Url>,
     /// Before the hash of an e-mail address, in the address of a picture; `None` where pictures by hash are not configured.
     pub(crate) avatars: Option<String>,
+    /// Whether comments that wait for approval are taken, to wait here, too.
+    pub(crate) takes_held: bool,
 }
 
 impl Export {
+    /// The export in a file. Of pages see [`PageMap::new`].
+    ///
+    /// # Errors
+    /// Those of [`PageMap::new`].
+    pub(crate) fn new(
+        system: System,
+        file: PathBuf,
+        kind: &str,
+        site: Option<&str>,
+        rules: &str,
+    ) -> anyhow::Result<Self> {
+        let pages = PageMap::new(kind, site, rules)?;
+        let parse_site = |site: &str| {
+            let address = if site.contains("://") { site.to_owned() } else { format!("https://{site}") };
+            Url::parse(&address).ok()
+        };
+        let source = ExportSource::new(file, Arc::new(|_, _| {}));
+        Ok(Self { system, source, pages, site: site.and_then(parse_site), avatars: None, takes_held: false })
+    }
+
+    /// The same, in this file.
+    pub(crate) fn in_file(self, file: PathBuf) -> Self {
+        Self { source: ExportSource::new(file, Arc::new(|_, _| {})), ..self }
+    }
+
+    /// Where it lies.
+    pub(crate) fn file(&self) -> &Path {
+        self.source.path()
+    }
+
+    /// Says from now on how far each reading of the file is. A database says nothing.
+    pub(crate) fn show_progress(&mut self, progress: Arc<ReadProgress>) {
+        self.source = ExportSource::new(self.file().to_owned(), progress);
+    }
+
     /// Reads it.
     ///
     /// # Errors
     /// When the file is no export of this system, when it is damaged, or when `reader` takes no more.
     pub(crate) fn read(&self, reader: &mut dyn ExportReader) -> anyhow::Result<ExportReport> {
-        let mut found = Found { export: self, reader, comments: KnownComments::default(), report: None };
-        read_file(self.system, &self.file, &mut found)?;
+        let mut found =
+            Found { export: self, reader, comments: KnownComments::default(), described: HashMap::new(), report: None };
+        read_file(self.system, &self.source, &mut found)?;
         found.report = Some(ExportReport::default());
-        read_file(self.system, &self.file, &mut found)?;
+        read_file(self.system, &self.source, &mut found)?;
         Ok(found.report.unwrap_or_default())
     }
 
@@ -211,11 +267,26 @@ impl Export {
             edited_at: comment.edited_at,
             deleted: comment.deleted,
             pinned: comment.pinned,
+            held: comment.held,
         }
     }
 }
 
-fn read_file(system: System, file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+impl Export {
+    /// What the page of a comment says of its subject.
+    fn description(&self, comment: &ForeignComment, subject: &SubjectKey) -> SubjectDescription {
+        let page = comment.page.trim();
+        let url = match Url::parse(page) {
+            Ok(_) => Some(page.to_owned()),
+            Err(_) if comment.has_no_address => None,
+            Err(_) => self.site.as_ref().and_then(|site| site.join(page).ok()).map(String::from),
+        };
+        let url = url.filter(|url| url.starts_with("http") && url.chars().count() <= MAX_SUBJECT_TEXT_CHARS);
+        SubjectDescription { subject: subject.clone(), title: text::title(&comment.title), url }
+    }
+}
+
+fn read_file(system: System, file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     match system {
         System::Disqus => disqus::read(file, found),
         System::Wordpress => wordpress::read(file, found),
@@ -262,6 +333,8 @@ struct Found<'a> {
     export: &'a Export,
     reader: &'a mut dyn ExportReader,
     comments: KnownComments,
+    /// The subjects that are described so far, each with whether by its title.
+    described: HashMap<u64, bool>,
     /// Of the second reading; `None` during the first.
     report: Option<ExportReport>,
 }
@@ -279,14 +352,48 @@ impl Found<'_> {
             return Ok(());
         };
         let parent = self.comments.parent(&subject, comment.parent.as_ref(), comment.root.as_ref());
+        let description = self.export.description(&comment, &subject);
         let (page, line) = (comment.page.clone(), self.export.line(comment, subject, parent));
         // What the import would refuse is named by its id in the export, and not by the number of a line that is in no file.
         match ImportLine::parse(line.to_json().as_bytes()) {
             Ok(line) => {
                 report.comments += 1;
+                self.describe(description)?;
                 self.reader.line(&page, &line)
             }
             Err(reason) => self.bad(&what, &reason),
+        }
+    }
+
+    /// Hands out what is known of a subject, once, and once more where its title is known later.
+    fn describe(&mut self, description: SubjectDescription) -> anyhow::Result<()> {
+        let has_title = description.title.is_some();
+        let known = self.described.entry(self.comments.hasher.hash_one(&description.subject));
+        let is_new = match known {
+            Entry::Vacant(vacant) if has_title || description.url.is_some() => {
+                vacant.insert(has_title);
+                true
+            }
+            Entry::Vacant(_) => false,
+            Entry::Occupied(mut known) => has_title && !known.insert(true),
+        };
+        if is_new { self.reader.subject(&description) } else { Ok(()) }
+    }
+
+    /// A comment that waits for its approval, and what it answers. What answers it answers that, too.
+    fn waiting(
+        &mut self,
+        id: String,
+        parent: Option<String>,
+        comment: impl FnOnce() -> Result<ForeignComment, String>,
+    ) -> anyhow::Result<()> {
+        if !self.export.takes_held || self.report.is_none() {
+            self.left_out(LeftOut::NotApproved, id, parent);
+            return Ok(());
+        }
+        match comment() {
+            Ok(comment) => self.comment(ForeignComment { held: true, ..comment }),
+            Err(reason) => self.bad(&format!("comment {id:?}"), &reason),
         }
     }
 

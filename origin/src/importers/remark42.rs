@@ -1,14 +1,13 @@
 //! A backup of remark42: a line about itself, then a comment in JSON a line.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 
 use anyhow::ensure;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::importers::source::ExportSource;
 use crate::importers::{Content, ForeignComment, Found, text};
 
 #[derive(Deserialize)]
@@ -34,6 +33,9 @@ struct RemarkComment {
     pin: bool,
     #[serde(default)]
     delete: bool,
+    /// Of its page.
+    #[serde(default)]
+    title: String,
 }
 
 #[derive(Deserialize)]
@@ -54,8 +56,8 @@ struct RemarkEdit {
     time: String,
 }
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
-    for (number, line) in (1..).zip(BufReader::new(File::open(file)?).lines()) {
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
+    for (number, line) in (1..).zip(BufReader::new(file.open()?).lines()) {
         let line = line?;
         if number == 1 {
             ensure!(
@@ -79,7 +81,7 @@ fn is_about_itself(line: &str) -> bool {
 }
 
 fn comment(line: RemarkComment) -> Result<ForeignComment, String> {
-    let RemarkComment { id, pid, text, orig, user, locator, votes, score, time, edit, pin, delete } = line;
+    let RemarkComment { id, pid, text, orig, user, locator, votes, score, time, edit, pin, delete, title } = line;
     // Old backups have the sum alone.
     let up = votes.values().filter(|is_up| **is_up).count() as u64;
     let (likes, dislikes) = match votes.len() as u64 {
@@ -89,6 +91,7 @@ fn comment(line: RemarkComment) -> Result<ForeignComment, String> {
     };
     Ok(ForeignComment {
         page: locator.url,
+        title,
         id,
         parent: Some(pid).filter(|pid| !pid.is_empty()),
         name: user.name,

@@ -2,12 +2,16 @@
 //! their documentation and their programs say.
 
 use std::fmt::Write as _;
+use std::sync::Mutex;
 
 use super::*;
 
 /// What is read, as text.
 #[derive(Default)]
-struct Written(String);
+struct Written {
+    text: String,
+    subjects: String,
+}
 
 impl ExportReader for Written {
     fn line(&mut self, _: &str, line: &ImportLine) -> anyhow::Result<()> {
@@ -23,21 +27,30 @@ impl ExportReader for Written {
             edited_at,
             deleted,
             pinned,
+            held,
             ..
         } = line;
         let foreign = |id: &str| id.split_once(' ').unwrap_or(("", id)).1.to_owned();
         let (id, parent, key) = (foreign(id), parent.as_deref().map_or("-".into(), foreign), subject.key());
         let mut marks = String::new();
-        for (is_set, mark) in [(edited_at.is_some(), "edited "), (*deleted, "deleted "), (*pinned, "pinned ")] {
+        for (is_set, mark) in
+            [(edited_at.is_some(), "edited "), (*deleted, "deleted "), (*pinned, "pinned "), (*held, "held ")]
+        {
             marks.push_str(if is_set { mark } else { "" });
         }
         let (name, content) = (&author.name, content.replace('\n', "|"));
-        writeln!(self.0, "{key} {id} {parent} {name} +{likes}-{dislikes} {created_at} {marks}{content}")?;
+        writeln!(self.text, "{key} {id} {parent} {name} +{likes}-{dislikes} {created_at} {marks}{content}")?;
         Ok(())
     }
 
+    fn subject(&mut self, description: &SubjectDescription) -> anyhow::Result<()> {
+        let SubjectDescription { subject, title, url } = description;
+        let shown = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+        Ok(writeln!(self.subjects, "{} {} {}", subject.key(), shown(url), shown(title))?)
+    }
+
     fn bad(&mut self, what: &str, reason: &str) -> anyhow::Result<()> {
-        Ok(writeln!(self.0, "BAD {what}: {reason}")?)
+        Ok(writeln!(self.text, "BAD {what}: {reason}")?)
     }
 }
 
@@ -46,13 +59,13 @@ fn fixture(name: &str) -> std::path::PathBuf {
 }
 
 fn export(system: System, file: PathBuf) -> Export {
-    Export { system, file, pages: PageMap::new("article", Some("https://blog.example"), "").unwrap(), avatars: None }
+    Export::new(system, file, "article", Some("https://blog.example"), "").unwrap()
 }
 
 fn check(system: System, name: &str, expected: &str, left_out: &[(LeftOut, u64)]) {
     let mut written = Written::default();
     let report = export(system, fixture(name)).read(&mut written).unwrap();
-    assert_eq!(written.0.trim_end(), expected.trim(), "{name}");
+    assert_eq!(written.text.trim_end(), expected.trim(), "{name}");
     let (lines, bad) = (expected.trim().lines().count() as u64, expected.matches("BAD").count() as u64);
     assert_eq!(report, ExportReport { comments: lines - bad, left_out: left_out.iter().copied().collect(), bad });
 }
@@ -205,11 +218,99 @@ blog.example/2020/hello DC_3 - bob +0-0 1643709720000 deleted
 }
 
 #[test]
+fn subject_is_described_once_by_its_title_and_address() {
+    let check = |system: System, name: &str, expected: &str| {
+        let mut written = Written::default();
+        export(system, fixture(name)).read(&mut written).unwrap();
+        assert_eq!(written.subjects.trim_end(), expected, "{name}");
+    };
+    let hello = "blog.example/2020/hello https://blog.example/2020/hello/";
+    check(
+        System::Disqus,
+        "disqus.xml",
+        "blog.example/2020/hello http://www.blog.example/2020/hello/?utm_source=feed Hello & welcome",
+    );
+    check(System::Wordpress, "wordpress.xml", &format!("{hello} Hello"));
+    check(System::Remark42, "remark42.json", &format!("{hello} Hello"));
+    check(System::Artalk, "artalk.artrans", &format!("{hello} Hello"));
+    for (system, name) in [(System::Waline, "waline.json"), (System::Commento, "commento.json")] {
+        check(system, name, &format!("{hello} -"));
+    }
+    check(System::Discussions, "discussions.json", &format!("{hello} -"));
+}
+
+#[test]
+fn title_that_is_known_later_is_handed_out_then() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("export");
+    let mut check = |system: System, text: &str, expected: &str| {
+        std::fs::write(&file, text).unwrap();
+        let mut written = Written::default();
+        Export::new(system, file.clone(), "article", None, "").unwrap().read(&mut written).unwrap();
+        assert_eq!(written.subjects.trim_end(), expected, "{text}");
+    };
+    let artran = |id: u8, title: &str| {
+        format!(
+            r#"{{"id":"{id}","created_at":"2021-10-28 12:50:15","nick":"A","page_key":"https://e.example/a","page_title":"{title}"}}"#
+        )
+    };
+    let artrans: Vec<String> = ["", "", "A title", "Another"].iter().zip(1..).map(|(t, n)| artran(n, t)).collect();
+    let expected = "e.example/a https://e.example/a -\ne.example/a https://e.example/a A title";
+    check(System::Artalk, &format!("[{}]", artrans.join(",")), expected);
+    let discussion = |title: &str| {
+        let comment = r#"{"id":"1","createdAt":"2022-02-01T10:00:00Z"}"#;
+        format!(r#"[{{"title":"{title}","comments":{{"nodes":[{comment}]}}}}]"#)
+    };
+    check(System::Discussions, &discussion("Hello, world"), "/Hello, world - Hello, world");
+    check(System::Discussions, &discussion("hello"), "");
+    check(System::Discussions, &discussion("https://e.example/a"), "e.example/a https://e.example/a -");
+    let thread = r#"[{"id":"/a","title":"A title","comments":[{"id":1,"created":"2022-02-01 10:00:00","text":"x"}]}]"#;
+    check(System::Isso, thread, "/a - A title");
+}
+
+#[test]
+fn what_waits_is_taken_where_it_is_asked_for_and_nothing_answers_it() {
+    for (system, name, held, answer) in [
+        (System::Wordpress, "wordpress.xml", " held ", "3 1 Bob"),
+        (System::Artalk, "artalk.artrans", "2 1 Bob +0-0 1635425475000 held waits", "3 1 Bob"),
+        (System::Commento, "commento.json", "c3 - Bob +0-0 1551434520000 held waits", "c4 c2 Bob"),
+    ] {
+        let mut written = Written::default();
+        let export = Export { takes_held: true, ..export(system, fixture(name)) };
+        let report = export.read(&mut written).unwrap();
+        assert!(written.text.contains(held) && written.text.contains(answer), "{}", written.text);
+        assert_eq!(report.left_out.get(&LeftOut::NotApproved), None);
+        assert_eq!(written.text.matches("held").count(), 1);
+    }
+}
+
+#[test]
+fn each_reading_says_how_far_it_is() {
+    for (system, name) in [(System::Disqus, "disqus.xml"), (System::Waline, "waline.json"), (System::Isso, "isso.db")] {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let mut export = export(system, fixture(name));
+        let progress = said.clone();
+        export.show_progress(Arc::new(move |done, total| progress.lock().unwrap().push((done, total))));
+        export.read(&mut Written::default()).unwrap();
+        let (said, bytes) = (said.lock().unwrap(), std::fs::metadata(fixture(name)).unwrap().len());
+        assert!(said.iter().all(|(done, total)| *done <= bytes && *total == bytes), "{name}: {said:?}");
+        let ends = said.windows(2).filter(|two| two[0].0 < bytes && two[1].0 == bytes).count();
+        let first = usize::from(said.first().is_some_and(|(done, _)| *done == bytes));
+        assert_eq!(said.is_empty(), system == System::Isso, "{name}");
+        assert!(system == System::Isso || ends + first >= 1, "{name}: {said:?}");
+    }
+}
+
+#[test]
 fn same_person_is_one_member_whatever_the_system() {
     struct Authors(BTreeMap<String, Author>);
     impl ExportReader for Authors {
         fn line(&mut self, _: &str, line: &ImportLine) -> anyhow::Result<()> {
             self.0.insert(format!("{} {}", line.author.name, line.id), line.author.clone());
+            Ok(())
+        }
+
+        fn subject(&mut self, _: &SubjectDescription) -> anyhow::Result<()> {
             Ok(())
         }
 
@@ -280,7 +381,7 @@ fn damaged_file_is_read_as_far_as_it_can_be_or_refused() {
             std::fs::write(&file, bytes).unwrap();
             let mut written = Written::default();
             if let Ok(report) = export(*system, file).read(&mut written) {
-                let bad = written.0.lines().filter(|line| line.starts_with("BAD")).count() as u64;
+                let bad = written.text.lines().filter(|line| line.starts_with("BAD")).count() as u64;
                 assert_eq!(report.bad, bad, "what cannot be read is named");
             }
         }

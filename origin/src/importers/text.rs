@@ -7,6 +7,8 @@ use gailou_shared::limits;
 use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::{Element, HtmlToMarkdown};
 
+use crate::domain::import_line::MAX_SUBJECT_TEXT_CHARS;
+
 /// The name of who gave none.
 const UNNAMED_AUTHOR: &str = "Anonymous";
 
@@ -46,11 +48,19 @@ pub(crate) fn markdown(html: &str) -> String {
 
 /// A name as it is shown: in one line, and not longer than names are.
 pub(super) fn shown_name(name: &str) -> String {
-    let words: Vec<&str> =
-        name.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
-    let name: String = words.join(" ").chars().take(limits::MAX_NAME_CHARS).collect();
+    let name: String = words(name).join(" ").chars().take(limits::MAX_NAME_CHARS).collect();
     let name = name.trim();
     if name.is_empty() { UNNAMED_AUTHOR.to_owned() } else { name.to_owned() }
+}
+
+/// A title as it is stored: in one line, not longer than titles are; `None` where it is empty.
+pub(super) fn title(title: &str) -> Option<String> {
+    let title: String = words(title).join(" ").chars().take(MAX_SUBJECT_TEXT_CHARS).collect();
+    Some(title).filter(|title| !title.is_empty())
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect()
 }
 
 /// How other systems write times, beside RFC 3339: with an offset, or in UTC.

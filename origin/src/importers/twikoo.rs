@@ -1,11 +1,10 @@
 //! The JSON file of Twikoo's export: an array of comments in HTML.
 
-use std::path::Path;
-
 use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
+use crate::importers::source::ExportSource;
 use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
 
 #[derive(Deserialize)]
@@ -39,7 +38,7 @@ struct TwikooComment {
     top: bool,
 }
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     let mut number = 0;
     json::each(file, if json::is_array(file)? { &[] } else { &["data"] }, |entry: Result<TwikooComment, String>| {
         number += 1;

@@ -1,12 +1,11 @@
 //! The JSON file of Waline's export, and what its hosted database exports, also of Valine.
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::importers::source::ExportSource;
 use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
 
 #[derive(Deserialize)]
@@ -42,7 +41,7 @@ struct WalineComment {
 /// Longest line that is a comment: a whole file may be one line.
 const MAX_COMMENT_LINE_BYTES: u64 = 1 << 20;
 
-pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
+pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     let mut number = 0;
     let mut each = |entry: Result<WalineComment, String>| {
         number += 1;
@@ -52,7 +51,9 @@ pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
         };
         let why = match entry.status.as_deref() {
             Some("spam") => LeftOut::Spam,
-            Some("waiting") => LeftOut::NotApproved,
+            Some("waiting") => {
+                return found.waiting(json::as_text(&entry.id), some(&entry.pid), || comment(&entry));
+            }
             _ => {
                 return match comment(&entry) {
                     Ok(comment) => found.comment(comment),
@@ -65,9 +66,9 @@ pub(super) fn read(file: &Path, found: &mut Found<'_>) -> anyhow::Result<()> {
     };
     // The hosted database exports a comment a line, or a list of results.
     let mut first = Vec::new();
-    BufReader::new(File::open(file)?.take(MAX_COMMENT_LINE_BYTES)).read_until(b'\n', &mut first)?;
+    BufReader::new(file.peek()?.take(MAX_COMMENT_LINE_BYTES)).read_until(b'\n', &mut first)?;
     if serde_json::from_slice::<WalineComment>(&first).is_ok() {
-        for line in BufReader::new(File::open(file)?).lines() {
+        for line in BufReader::new(file.open()?).lines() {
             let line = line?;
             if !line.trim().is_empty() {
                 each(serde_json::from_str(&line).map_err(|error| error.to_string()))?;

@@ -1,21 +1,21 @@
 //! Elements of a file of XML, one at a time.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use quick_xml::Reader;
 use quick_xml::escape::resolve_html5_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
+use crate::importers::source::{CountedFile, ExportSource};
+
 /// Longest text of one element, in bytes: a page of a blog with pictures in it.
 const MAX_ELEMENT_BYTES: usize = 64 << 20;
 
 /// A file of XML.
 pub(super) struct XmlFile {
-    reader: Reader<BufReader<File>>,
+    reader: Reader<BufReader<CountedFile>>,
     buffer: Vec<u8>,
 }
 
@@ -25,8 +25,8 @@ pub(super) type Fields = HashMap<String, String>;
 impl XmlFile {
     /// # Errors
     /// When the file cannot be opened.
-    pub(super) fn open(file: &Path) -> anyhow::Result<Self> {
-        let mut reader = Reader::from_reader(BufReader::new(File::open(file)?));
+    pub(super) fn open(file: &ExportSource) -> anyhow::Result<Self> {
+        let mut reader = Reader::from_reader(BufReader::new(file.open()?));
         reader.config_mut().expand_empty_elements = true;
         Ok(Self { reader, buffer: Vec::new() })
     }

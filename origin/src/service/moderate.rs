@@ -227,6 +227,6 @@ fn patched_fields(patch: &SubjectPatch, row: &SubjectRow) -> Value {
 
 /// The fields that a patch names, as it sets them.
 fn patch_values(patch: &SubjectPatch) -> Value {
-    let SubjectPatch { title, url, owner_id, state, mode } = patch;
+    let SubjectPatch { title, url, owner_id, state, mode, fills_gaps: _ } = patch;
     describe_fields(patch, [json!(title), json!(url), json!(owner_id), json!(state), json!(mode)])
 }

@@ -19,6 +19,7 @@ import type {
   FormerText,
   FoundComment,
   ImportLine,
+  ImportOptions,
   ListPage,
   ModeratedMember,
   ModeratedSubject,
@@ -308,9 +309,14 @@ export class ConsoleClient {
   }
 
   /** Imports the comments of a file, and says how far it is. */
-  async *importComments(file: Blob, isStrict: boolean): AsyncGenerator<ImportLine> {
-    const url = `/v1/admin/import?strict=${isStrict ? 1 : 0}`;
-    const { body } = await this.#stream('POST', url, file);
+  async *importComments(
+    file: Blob,
+    { isStrict, from, type, site, takesHeld }: ImportOptions,
+  ): AsyncGenerator<ImportLine> {
+    const ofExport = from ? { from, type: type || null, site: site || null } : {};
+    const held = from && takesHeld ? '1' : null;
+    const parameters = query({ strict: isStrict ? '1' : '0', ...ofExport, held });
+    const { body } = await this.#stream('POST', `/v1/admin/import?${parameters}`, file);
     yield* readJsonLines(body) as AsyncGenerator<ImportLine>;
   }
 

@@ -91,10 +91,12 @@ export const en = {
   reportCount: (reason: string, n: number) => `${n} × ${reason}`,
   rule: (name: string) =>
     (
-      ({ guest: 'guest', first_guest_comment: 'first comment', links: 'links' }) as Record<
-        string,
-        string
-      >
+      ({
+        guest: 'guest',
+        first_guest_comment: 'first comment',
+        links: 'links',
+        import: 'import',
+      }) as Record<string, string>
     )[name] ?? name,
   classifier: (verdict: string) => `classifier: ${verdict}`,
   guest: 'guest',
@@ -346,6 +348,17 @@ export const en = {
   importTitle: 'Import',
   importText:
     'A file of one comment a line, as an export writes it, up to 64 MiB. What is here already is skipped, so the same file can be sent again.',
+  importFrom: 'From',
+  ownLines: 'Gailou: one comment a line',
+  exportOfText:
+    'The file that the other system exports, up to 64 MiB; it is sent again without harm. How each is exported is in the documentation.',
+  typeOfPages: 'Type of the threads; empty for article',
+  siteOfPages: 'Site of pages that are exported as paths',
+  takeHeld: 'Import what waits for approval, to wait here',
+  leftOut: (counts: Partial<Record<'not approved' | 'spam' | 'pingbacks' | 'deleted', number>>) =>
+    `Left out: ${Object.entries(counts)
+      .map(([why, n]) => `${n} ${why}`)
+      .join(', ')}`,
   file: 'File',
   allOrNone: 'All lines or none',
   importButton: 'Import',

@@ -82,10 +82,12 @@ export const zh: ConsoleText = {
   reportCount: (reason, n) => `${reason} × ${n}`,
   rule: (name) =>
     (
-      ({ guest: '游客', first_guest_comment: '游客首评', links: '链接过多' }) as Record<
-        string,
-        string
-      >
+      ({
+        guest: '游客',
+        first_guest_comment: '游客首评',
+        links: '链接过多',
+        import: '导入',
+      }) as Record<string, string>
     )[name] ?? name,
   classifier: (verdict) => `分类器：${verdict}`,
   guest: '游客',
@@ -329,6 +331,24 @@ export const zh: ConsoleText = {
   importTitle: '导入',
   importText:
     '每行一条评论的文件，格式与导出相同，最大 64 MiB。已有的会跳过，同一文件可以重复导入。',
+  importFrom: '来源',
+  ownLines: 'Gailou：每行一条评论',
+  exportOfText: '其他系统导出的文件，最大 64 MiB，可以重复导入。各系统的导出方法见文档。',
+  typeOfPages: '主题类型，空为 article',
+  siteOfPages: '以路径导出的页面所属的网站',
+  takeHeld: '导入待审的评论，在这里继续待审',
+  leftOut: (counts) => {
+    const names = {
+      'not approved': '待审',
+      spam: '垃圾评论',
+      pingbacks: 'Pingback',
+      deleted: '已删除',
+    };
+    const parts = Object.entries(counts).map(
+      ([why, n]) => `${names[why as keyof typeof names] ?? why} ${n} 条`,
+    );
+    return `未导入：${parts.join('，')}`;
+  },
   file: '文件',
   allOrNone: '全部导入，有错则都不导入',
   importButton: '导入',

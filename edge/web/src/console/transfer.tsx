@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { ApiProblem } from '../api/problem.ts';
 import { problemText, useConsole } from './parts.tsx';
 import type { ConsoleText } from './text.ts';
-import type { ImportLine, ImportReport } from './wire.ts';
+import type { ImportLine, ImportReport, LeftOutReason } from './wire.ts';
 
 /** A sentence for what went wrong; the Worker has neither call. */
 function reasonOf(problem: unknown, text: ConsoleText): string {
@@ -14,6 +14,19 @@ function reasonOf(problem: unknown, text: ConsoleText): string {
 
 /** Most lines that are shown of those that were not imported. */
 const SHOWN_LINES = 100;
+
+/** The systems whose exports are read, as they are called on the command line and by people. */
+const SYSTEMS = [
+  ['disqus', 'Disqus'],
+  ['wordpress', 'WordPress'],
+  ['remark42', 'remark42'],
+  ['artalk', 'Artalk'],
+  ['waline', 'Waline, Valine'],
+  ['isso', 'Isso'],
+  ['twikoo', 'Twikoo'],
+  ['commento', 'Commento, Comentario'],
+  ['discussions', 'GitHub Discussions, giscus'],
+] as const;
 
 export function Transfer() {
   const { session, text } = useConsole();
@@ -91,19 +104,27 @@ function save(content: Blob, name: string): void {
 
 interface ImportState {
   progress: { done: number; total: number } | null;
-  badLines: { line: number; reason: string }[];
+  badLines: ({ line: number; reason: string } | { item: string; reason: string })[];
+  leftOut: Partial<Record<LeftOutReason, number>>;
   report: ImportReport | null;
   problem: string | null;
 }
 
-const BEGUN: ImportState = { progress: null, badLines: [], report: null, problem: null };
+const BEGUN: ImportState = {
+  progress: null,
+  badLines: [],
+  leftOut: {},
+  report: null,
+  problem: null,
+};
 
 /** The state after one more line of the answer. */
 export function afterLine(state: ImportState, line: ImportLine): ImportState {
-  if ('line' in line) {
+  if ('line' in line || 'item' in line) {
     if (state.badLines.length >= SHOWN_LINES) return state;
     return { ...state, badLines: [...state.badLines, line] };
   }
+  if ('left_out' in line) return { ...state, leftOut: line.left_out };
   if ('done' in line) return { ...state, progress: line };
   if ('error' in line) return { ...state, problem: line.error };
   return { ...state, report: line };
@@ -113,6 +134,10 @@ function Import() {
   const { client, text } = useConsole();
   const [file, setFile] = useState<File | null>(null);
   const [isStrict, setStrict] = useState(false);
+  const [from, setFrom] = useState('');
+  const [type, setType] = useState('');
+  const [site, setSite] = useState('');
+  const [takesHeld, setTakesHeld] = useState(false);
   const [isRunning, setRunning] = useState(false);
   const [state, setState] = useState<ImportState | null>(null);
 
@@ -122,7 +147,13 @@ function Import() {
     setRunning(true);
     setState(BEGUN);
     try {
-      for await (const line of client.importComments(file, isStrict)) {
+      for await (const line of client.importComments(file, {
+        isStrict,
+        from,
+        type: type.trim(),
+        site: site.trim(),
+        takesHeld,
+      })) {
         setState((before) => afterLine(before ?? BEGUN, line));
       }
     } catch (error) {
@@ -137,10 +168,42 @@ function Import() {
         <legend>{text.importTitle}</legend>
         <p class="quiet">{text.importText}</p>
         <label class="field">
+          {text.importFrom}
+          <select value={from} onChange={(event) => setFrom(event.currentTarget.value)}>
+            <option value="">{text.ownLines}</option>
+            {SYSTEMS.map(([name, label]) => (
+              <option key={name} value={name}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        {from && (
+          <>
+            <p class="quiet">{text.exportOfText}</p>
+            <label class="field">
+              {text.typeOfPages}
+              <input value={type} onInput={(event) => setType(event.currentTarget.value)} />
+            </label>
+            <label class="field">
+              {text.siteOfPages}
+              <input value={site} onInput={(event) => setSite(event.currentTarget.value)} />
+            </label>
+            <label class="check has-text">
+              <input
+                type="checkbox"
+                checked={takesHeld}
+                onChange={(event) => setTakesHeld(event.currentTarget.checked)}
+              />{' '}
+              {text.takeHeld}
+            </label>
+          </>
+        )}
+        <label class="field">
           {text.file}
           <input
             type="file"
-            accept=".jsonl,.ndjson,application/x-ndjson"
+            accept={from ? undefined : '.jsonl,.ndjson,application/x-ndjson'}
             required
             onChange={(event) => setFile(event.currentTarget.files?.[0] ?? null)}
           />
@@ -165,7 +228,7 @@ function Import() {
 }
 
 function ImportOutcome({
-  state: { progress, badLines, report, problem },
+  state: { progress, badLines, leftOut, report, problem },
   isRunning,
   text,
 }: {
@@ -187,13 +250,17 @@ function ImportOutcome({
       )}
       {report && <p role="status">{text.imported(report)}</p>}
       {problem !== null && <Failure problem={problem} />}
+      {Object.keys(leftOut).length > 0 && <p>{text.leftOut(leftOut)}</p>}
       {badLines.length > 0 && (
         <ul class="bad-lines">
-          {badLines.map(({ line, reason }) => (
-            <li key={line} dir="auto">
-              {text.lineOf(line)} {reason}
-            </li>
-          ))}
+          {badLines.map((bad) => {
+            const name = 'line' in bad ? text.lineOf(bad.line) : `${bad.item}:`;
+            return (
+              <li key={name} dir="auto">
+                {name} {bad.reason}
+              </li>
+            );
+          })}
         </ul>
       )}
     </>

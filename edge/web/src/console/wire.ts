@@ -237,9 +237,24 @@ export interface ImportReport {
   bad: number;
 }
 
+/** Why comments of another system's export are left out. */
+export type LeftOutReason = 'not approved' | 'spam' | 'pingbacks' | 'deleted';
+
+/** Of an import: what its file is. */
+export interface ImportOptions {
+  isStrict: boolean;
+  /** The system that the file is an export of; empty for lines. */
+  from: string;
+  type: string;
+  site: string;
+  takesHeld: boolean;
+}
+
 /** A line of the answer to an import; the last one is a report or an error. */
 export type ImportLine =
   | { line: number; reason: string }
+  | { item: string; reason: string }
+  | { left_out: Partial<Record<LeftOutReason, number>> }
   | { done: number; total: number }
   | { error: string }
   | ImportReport;

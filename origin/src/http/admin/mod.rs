@@ -20,11 +20,12 @@ use gailou_shared::id::CommentId;
 use gailou_shared::wire::FieldError;
 use serde_json::{Map, Value};
 
+use crate::domain::import_line::MAX_SUBJECT_TEXT_CHARS;
 use crate::http::cached_page::PRIVATE_CACHING;
 use crate::http::problem::Refusal;
 
 /// Longest reason, title or address of a subject, in characters.
-const MAX_TEXT_CHARS: usize = 1_000;
+const MAX_TEXT_CHARS: usize = MAX_SUBJECT_TEXT_CHARS;
 /// Most comments that one call names.
 const MAX_IDS: usize = 100;
 

@@ -14,7 +14,7 @@ pub(super) struct ImportIds {
     /// Unix milliseconds.
     now: u64,
     issued: HashSet<CommentId>,
-    /// How many ids were tried, by slot and millisecond.
+    /// How many ids were tried, by slot and millisecond, where more than one was.
     tried: HashMap<(Slot, u64), u64>,
 }
 
@@ -28,14 +28,17 @@ impl ImportIds {
     /// before it.
     pub(super) fn next_id(&mut self, slot: Slot, created_at: u64) -> CommentId {
         let created = created_at.clamp(ID_EPOCH_MS + 1, self.now);
-        let tried = self.tried.entry((slot, created)).or_default();
+        let mut tried = self.tried.get(&(slot, created)).copied().unwrap_or(0);
         loop {
-            let (step, sequence) = (*tried / SEQUENCE_COUNT, *tried % SEQUENCE_COUNT);
-            *tried += 1;
+            let (step, sequence) = (tried / SEQUENCE_COUNT, tried % SEQUENCE_COUNT);
+            tried += 1;
             let ahead = self.now - created;
             let ms = if step <= ahead { created + step } else { created.saturating_sub(step - ahead) };
             let id = CommentId::from_parts(ms, slot, IMPORT_NODE, sequence);
             if self.issued.insert(id) {
+                if tried > 1 {
+                    self.tried.insert((slot, created), tried);
+                }
                 return id;
             }
         }

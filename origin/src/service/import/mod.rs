@@ -3,30 +3,37 @@
 //! Reads the whole input into files of its own (`staged`); then, part by part, looks up which comments the store has,
 //! resolves parents, allocates ids, and appends in the order of the floors. The word filter and the rate limits do not
 //! apply: imported comments were published before. Promise: a second run changes nothing, an interrupted run can be
-//! repeated, a bad line affects no other line, and memory holds one part and no more.
+//! repeated, a bad line affects no other line, and memory holds some numbers for each comment of one part, and the texts of
+//! a thousand.
 
+mod export_input;
 mod ids;
 mod lines;
 mod parents;
+mod part_lines;
+mod prepared;
 mod staged;
 mod stored;
+mod subjects;
 mod write;
 
-use std::collections::HashMap;
 use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use gailou_shared::id::SubjectKey;
-use ids::ImportIds;
+pub(crate) use export_input::{ExportInput, pictures_by_hash};
 pub use lines::Input;
 use lines::{InputLines, RawLine};
-use parents::{ImportEntry, SourceKey, StoredParent, ThreadPosition};
+use part_lines::PartLines;
+use prepared::PreparedPart;
 use serde_json::json;
-use staged::StagedLines;
+use staged::{StagedLines, StagedPart};
+use subjects::SubjectDescriptions;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::domain::audit::AuditEntry;
-use crate::domain::import_line::{ImportLine, MAX_LINE_BYTES};
+use crate::domain::import_line::{MAX_LINE_BYTES, ParsedLine};
 use crate::domain::operation::Operation;
 use crate::ports::journal::JournalError;
 use crate::ports::store::StoreError;
@@ -64,6 +71,8 @@ pub struct ImportReport {
     /// Those of the imported that stand under their root, because their parent is missing.
     pub reparented: u64,
     pub bad: u64,
+    /// Subjects that were given a title or an address.
+    pub described: u64,
 }
 
 impl ImportReport {
@@ -79,9 +88,12 @@ impl ImportReport {
 
     /// Leaves an entry in the audit log, where anything was imported: also before the import ended early.
     async fn record(&self, app: &AppState, audit: AuditEntry) -> Result<()> {
-        let Self { imported, skipped, reparented, bad } = self;
-        if *imported > 0 {
-            let counts = json!({"imported": imported, "skipped": skipped, "reparented": reparented, "bad": bad});
+        let Self { imported, skipped, reparented, bad, described } = self;
+        if *imported > 0 || *described > 0 {
+            let mut counts = json!({"imported": imported, "skipped": skipped, "reparented": reparented, "bad": bad});
+            if *described > 0 {
+                counts["described"] = json!(described);
+            }
             let audit = AuditEntry { after: Some(counts), ..audit };
             app.journal.append(Operation::Import { audit: Box::new(audit) }).await?;
         }
@@ -92,7 +104,7 @@ impl ImportReport {
 /// An import: first everything is read, then it is written.
 #[derive(Debug)]
 pub struct Import {
-    lines: StagedLines,
+    parts: Vec<Arc<StagedPart>>,
     /// When it began, in Unix milliseconds: nothing of it is later.
     now: u64,
     report: ImportReport,
@@ -111,30 +123,35 @@ impl Import {
         input: &mut dyn Input,
         observer: &mut dyn ImportObserver,
     ) -> Result<Self> {
-        // A container may have no folder for temporary files, and that of a cluster no data directory.
-        let (data, temporary) = (&app.config.data, std::env::temp_dir());
-        let lines = StagedLines::new(if data.is_dir() { data } else { &temporary });
-        let report = ImportReport::default();
-        let mut import = Self { lines, now: app.now(), report, _place: place };
+        let now = app.now();
+        let mut staged = StagedLines::new(&staging_folder(app), now);
+        let mut report = ImportReport::default();
         let mut lines = InputLines::new(input, MAX_LINE_BYTES);
         let mut number = 0;
         while let Some(raw) = lines.next_line().await? {
             number += 1;
             let RawLine::Complete(bytes) = raw else {
                 let reason = format!("is longer than {MAX_LINE_BYTES} bytes");
-                import.report.add_bad_line(number, &reason, observer).await?;
+                report.add_bad_line(number, &reason, observer).await?;
                 continue;
             };
             let bytes = strip_byte_order_mark(&bytes, number).trim_ascii();
             if bytes.is_empty() {
                 continue;
             }
-            match ImportLine::parse(bytes).and_then(|line| check_kind(app, line)) {
-                Ok(subject) => import.lines.add(number, subject.slot(), bytes).await?,
-                Err(reason) => import.report.add_bad_line(number, &reason, observer).await?,
+            match ParsedLine::parse(bytes).and_then(|line| check_kind(app, line)) {
+                Ok(line) => staged.add(number, &line, bytes).await?,
+                Err(reason) => report.add_bad_line(number, &reason, observer).await?,
             }
         }
-        Ok(import)
+        Ok(Self { parts: staged.finish(), now, report, _place: place })
+    }
+
+    /// The same, with so many more comments that are bad: those of an export that no line was made of.
+    #[must_use]
+    pub(crate) fn with_bad(mut self, bad: u64) -> Self {
+        self.report.bad += bad;
+        self
     }
 
     /// Writes the comments; with `strict`, all of them or none. To be called once. `audit` is the entry of the log, without
@@ -151,7 +168,7 @@ impl Import {
     ) -> Result<()> {
         if strict {
             let mut checked = self.report;
-            for part in 0..self.lines.parts() {
+            for part in self.parts.clone() {
                 self.prepare(app, part, &mut checked, observer).await?;
             }
             if checked.bad > 0 {
@@ -159,7 +176,8 @@ impl Import {
                 return Ok(());
             }
         }
-        let total = self.lines.count() + self.report.bad;
+        let comments: usize = self.parts.iter().map(|part| part.comments()).sum();
+        let total = comments as u64 + self.report.bad;
         let written = self.write_parts(app, total, observer).await;
         self.report.record(app, audit).await?;
         written?;
@@ -167,11 +185,12 @@ impl Import {
     }
 
     async fn write_parts(&mut self, app: &AppState, total: u64, observer: &mut dyn ImportObserver) -> Result<()> {
-        for part in 0..self.lines.parts() {
+        for part in self.parts.clone() {
             let mut report = self.report;
-            let prepared = self.prepare(app, part, &mut report, observer).await?;
+            let (prepared, descriptions) = self.prepare(app, part, &mut report, observer).await?;
             self.report = report;
-            write::write_entries(app, prepared, total, &mut self.report, observer).await?;
+            write::write_part(app, &prepared, total, &mut self.report, observer).await?;
+            self.report.described += subjects::describe_subjects(app, descriptions).await?;
         }
         Ok(())
     }
@@ -180,30 +199,18 @@ impl Import {
     async fn prepare(
         &self,
         app: &AppState,
-        part: usize,
+        part: Arc<StagedPart>,
         report: &mut ImportReport,
         observer: &mut dyn ImportObserver,
-    ) -> Result<PreparedPart> {
-        let mut lines = SubjectLines::default();
-        for (number, line) in self.lines.read_part(part).await? {
-            match lines.add(number, clamped(line, self.now)) {
-                Ok(true) => {}
-                Ok(false) => report.skipped += 1,
-                Err(reason) => report.add_bad_line(number, &reason, observer).await?,
-            }
+    ) -> Result<(PreparedPart, SubjectDescriptions)> {
+        let (mut comments, repeated) = PartLines::read(part).await?;
+        report.skipped += repeated.equal;
+        for (number, first) in repeated.different {
+            let reason = format!("`id` is that of line {first}, whose fields differ");
+            report.add_bad_line(number, &reason, observer).await?;
         }
-        let subjects = lines.subjects();
-        let stored = stored::find_stored(&*app.store, &*app.tables, &subjects, &lines.lines).await?;
-        report.skipped += lines.remove(|key| stored.contains(key));
-        // Slots are those of this part alone, so no other part issues these ids.
-        let entries = allocate_ids(app, lines, &mut ImportIds::new(self.now)).await?;
-        let positions = parents::resolve_parents(&entries, &stored.parents);
-        for (entry, position) in entries.iter().zip(&positions) {
-            if let Err(reason) = position {
-                report.add_bad_line(entry.number, reason, observer).await?;
-            }
-        }
-        Ok(PreparedPart { entries, positions, stored: stored.parents })
+        let descriptions = std::mem::take(&mut comments.descriptions);
+        Ok((PreparedPart::new(app, comments, self.now, report, observer).await?, descriptions))
     }
 
     /// How many lines had which outcome so far.
@@ -212,73 +219,19 @@ impl Import {
     }
 }
 
-/// The entries of a part with their positions.
-struct PreparedPart {
-    entries: Vec<ImportEntry>,
-    positions: Vec<std::result::Result<ThreadPosition, String>>,
-    /// The comments of the store that they reply to.
-    stored: HashMap<SourceKey, StoredParent>,
+/// Where files of an import lie.
+pub(crate) fn staging_folder(app: &AppState) -> PathBuf {
+    let data = &app.config.data;
+    // A container may have no folder for temporary files, and that of a cluster no data directory.
+    if data.is_dir() { data.clone() } else { std::env::temp_dir() }
 }
 
-/// The subject of a line, if its type is configured.
-fn check_kind(app: &AppState, line: ImportLine) -> std::result::Result<SubjectKey, String> {
-    match app.threading(line.subject.kind()) {
-        Some(_) => Ok(line.subject),
-        None => Err(format!("`subject`: the type {:?} is not configured", line.subject.kind())),
-    }
-}
-
-fn clamped(mut line: ImportLine, now: u64) -> ImportLine {
-    line.created_at = line.created_at.min(now);
-    line.edited_at = line.edited_at.map(|at| at.min(now));
-    line
-}
-
-/// A line of a part with its number (from 1) and the index of its subject.
-#[derive(Debug)]
-struct SubjectLine {
-    number: usize,
-    subject: usize,
-    line: ImportLine,
-}
-
-/// The good lines of a part.
-#[derive(Debug, Default)]
-struct SubjectLines {
-    lines: Vec<SubjectLine>,
-    subjects: HashMap<SubjectKey, usize>,
-    /// The index in `lines` of each id of a subject.
-    index: HashMap<SourceKey, usize>,
-}
-
-impl SubjectLines {
-    /// Adds a line. Returns false when an equal line was added before.
-    fn add(&mut self, number: usize, line: ImportLine) -> std::result::Result<bool, String> {
-        let next = self.subjects.len();
-        let subject = *self.subjects.entry(line.subject.clone()).or_insert(next);
-        match self.index.get(&(subject, line.id.clone())).and_then(|at| self.lines.get(*at)) {
-            Some(first) if first.line == line => Ok(false),
-            Some(first) => Err(format!("`id` is that of line {}, whose fields differ", first.number)),
-            None => {
-                self.index.insert((subject, line.id.clone()), self.lines.len());
-                self.lines.push(SubjectLine { number, subject, line });
-                Ok(true)
-            }
-        }
-    }
-
-    /// The subjects by their index.
-    fn subjects(&self) -> Vec<SubjectKey> {
-        let mut subjects: Vec<_> = self.subjects.iter().collect();
-        subjects.sort_by_key(|(_, index)| **index);
-        subjects.into_iter().map(|(key, _)| key.clone()).collect()
-    }
-
-    /// Removes lines. Returns how many.
-    fn remove(&mut self, is_removed: impl Fn(&SourceKey) -> bool) -> u64 {
-        let before = self.lines.len();
-        self.lines.retain(|of| !is_removed(&(of.subject, of.line.id.clone())));
-        (before - self.lines.len()) as u64
+/// The line, if the type of its subject is configured.
+fn check_kind(app: &AppState, line: ParsedLine) -> std::result::Result<ParsedLine, String> {
+    let kind = line.subject().kind();
+    match app.threading(kind) {
+        Some(_) => Ok(line),
+        None => Err(format!("`subject`: the type {kind:?} is not configured")),
     }
 }
 
@@ -286,30 +239,4 @@ impl SubjectLines {
 fn strip_byte_order_mark(bytes: &[u8], number: usize) -> &[u8] {
     let mark = if number == 1 { "\u{feff}".as_bytes() } else { &[] };
     bytes.strip_prefix(mark).unwrap_or(bytes)
-}
-
-/// The lines with their ids, which are allocated in the order of time.
-async fn allocate_ids(app: &AppState, of: SubjectLines, ids: &mut ImportIds) -> Result<Vec<ImportEntry>> {
-    let mut by_time: Vec<usize> = (0..of.lines.len()).collect();
-    by_time.sort_by_key(|i| of.lines.get(*i).map(|l| l.line.created_at));
-    let slots: Vec<_> = of.subjects().iter().map(SubjectKey::slot).collect();
-    let wanted: Vec<_> = by_time
-        .iter()
-        .filter_map(|i| of.lines.get(*i))
-        .filter_map(|l| Some((*slots.get(l.subject)?, l.line.created_at)))
-        .collect();
-    let mut allocated = stored::allocate_ids(&*app.store, ids, &wanted).await?.into_iter();
-    let mut lines: Vec<Option<SubjectLine>> = of.lines.into_iter().map(Some).collect();
-    let mut entries = Vec::with_capacity(lines.len());
-    for i in by_time {
-        let (Some(SubjectLine { number, subject, line }), Some(id)) =
-            (lines.get_mut(i).and_then(Option::take), allocated.next())
-        else {
-            continue;
-        };
-        let Some(threading) = app.threading(line.subject.kind()) else { continue };
-        entries.push(ImportEntry { number, subject, threading, line, id });
-    }
-    entries.sort_by_key(|entry| entry.number);
-    Ok(entries)
 }

@@ -3,49 +3,57 @@
 //! Promise: operations are appended in exactly the order given, about a thousand of them in flight,
 //! and a full journal delays the import. An error of one comment is reported for its line alone.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
 use gailou_shared::id::CommentId;
-use gailou_shared::wire::{CommentState, MemberRef, Visibility};
+use gailou_shared::path::Path;
+use gailou_shared::wire::{CommentState, MemberRef, ReviewReason, ReviewReasonKind, Visibility};
 
+use crate::domain::import_line::ImportLine;
 use crate::domain::markdown;
 use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{ImportedFrom, NewCommentRow};
 use crate::ports::journal::{Journal, JournalError};
-use crate::service::import::parents::{ImportEntry, SourceKey, StoredParent, ThreadPosition, write_order};
-use crate::service::import::{ImportObserver, ImportReport, PreparedPart, Result, stored};
+use crate::service::import::parents::ParentNode;
+use crate::service::import::prepared::PreparedPart;
+use crate::service::import::{ImportObserver, ImportReport, Result, stored};
 use crate::state::AppState;
 
 /// Operations in flight: as many as one group commit has.
 const MAX_PENDING_APPENDS: usize = 1_000;
+/// What moderators read as the reason of a comment that waited where it comes from.
+const HELD_RULE: &str = "import";
 /// How long the import waits before it appends to a full journal again.
-const FULL_JOURNAL_PAUSE: Duration = Duration::from_millis(20);
+pub(super) const FULL_JOURNAL_PAUSE: Duration = Duration::from_millis(20);
 
-/// Writes every entry of a part that has a position. `total`: the lines of the whole import.
-pub(super) async fn write_entries(
+/// Writes every line of a part that has a position. `total`: the lines of the whole import.
+pub(super) async fn write_part(
     app: &AppState,
-    part: PreparedPart,
+    part: &PreparedPart,
     total: u64,
     report: &mut ImportReport,
     observer: &mut dyn ImportObserver,
 ) -> Result<()> {
-    let PreparedPart { entries, positions, stored } = part;
-    let order = write_order(&entries, &positions);
-    let authors = parent_authors(app, &entries, &positions, &stored).await?;
-    let mut items: Vec<_> = entries.into_iter().zip(positions).map(Some).collect();
     let mut pipeline =
         AppendPipeline { journal: &*app.journal, in_flight: VecDeque::with_capacity(MAX_PENDING_APPENDS) };
-    for (written, i) in order.into_iter().enumerate() {
-        if written % MAX_PENDING_APPENDS == 0 {
-            observer.progress(report.done(), total).await?;
-        }
-        let Some((entry, Ok(position))) = items[i].take() else { continue };
-        if let Some((line, outcome)) = pipeline.append(entry, position, &authors).await? {
-            record_outcome(line, outcome, report, observer).await?;
+    for batch in part.order.chunks(MAX_PENDING_APPENDS) {
+        observer.progress(report.done(), total).await?;
+        let lines = part.comments.read_comments(batch).await?;
+        let authors = parent_authors(app, part, batch, &lines).await?;
+        for (index, line) in batch.iter().zip(lines) {
+            let position = &part.positions[*index as usize];
+            let number = part.comments.lines[*index as usize].number;
+            let appended = AppendedLine { number, reparented: position.reparented };
+            let reply_to = position.parent.and_then(|parent| authors.get(&parent).cloned());
+            let parent = position.parent.map(|parent| part.id_of(parent));
+            let row = new_row(line, part.path_of(*index), parent, reply_to);
+            if let Some((line, outcome)) = pipeline.append(appended, &row).await? {
+                record_outcome(line, outcome, report, observer).await?;
+            }
         }
     }
     while let Some((line, outcome)) = pipeline.next_outcome().await {
@@ -54,22 +62,34 @@ pub(super) async fn write_entries(
     Ok(())
 }
 
-/// The authors of all comments that are replied to.
+/// The authors of all comments that some lines reply to.
 async fn parent_authors(
     app: &AppState,
-    entries: &[ImportEntry],
-    positions: &[std::result::Result<ThreadPosition, String>],
-    stored: &HashMap<SourceKey, StoredParent>,
-) -> Result<HashMap<CommentId, MemberRef>> {
-    let of_stored = stored.values().map(|s| (s.path.id(), s.author.clone()));
-    let of_entry = |e: &ImportEntry| (e.id, MemberRef { id: e.line.author.id, name: e.line.author.name.clone() });
-    let mut authors: HashMap<CommentId, MemberRef> = of_stored.chain(entries.iter().map(of_entry)).collect();
-    // A chain that is too deep is cut back to an ancestor that may be in no line.
-    let mut missing: Vec<CommentId> = positions.iter().flatten().filter_map(|p| p.parent).collect();
-    missing.retain(|id| !authors.contains_key(id));
-    missing.sort_unstable();
-    missing.dedup();
-    authors.extend(stored::read_authors(&*app.store, &missing).await?);
+    part: &PreparedPart,
+    batch: &[u32],
+    lines: &[ImportLine],
+) -> Result<HashMap<ParentNode, MemberRef>> {
+    let author = |line: &ImportLine| MemberRef { id: line.author.id, name: line.author.name.clone() };
+    let of_batch: HashMap<u32, &ImportLine> = batch.iter().copied().zip(lines).collect();
+    let parents = batch.iter().filter_map(|index| part.positions[*index as usize].parent);
+    let parents: HashSet<ParentNode> = parents.collect();
+    let mut authors = HashMap::with_capacity(parents.len());
+    let (mut elsewhere, mut stored) = (Vec::new(), Vec::new());
+    for parent in parents {
+        match parent {
+            ParentNode::Line(index) => match of_batch.get(&index) {
+                Some(line) => _ = authors.insert(parent, author(line)),
+                None => elsewhere.push(index),
+            },
+            ParentNode::Stored(_) => stored.push(parent),
+        }
+    }
+    elsewhere.sort_unstable();
+    let read = part.comments.read_comments(&elsewhere).await?;
+    authors.extend(elsewhere.iter().zip(&read).map(|(index, line)| (ParentNode::Line(*index), author(line))));
+    let ids: Vec<CommentId> = stored.iter().map(|parent| part.id_of(*parent)).collect();
+    let of_stored = stored::read_authors(&*app.store, &ids).await?;
+    authors.extend(stored.iter().zip(&ids).filter_map(|(parent, id)| Some((*parent, of_stored.get(id)?.clone()))));
     Ok(authors)
 }
 
@@ -118,13 +138,10 @@ impl AppendPipeline<'_> {
     /// Appends a row. Returns the oldest outcome when enough appends are in flight.
     async fn append(
         &mut self,
-        entry: ImportEntry,
-        position: ThreadPosition,
-        authors: &HashMap<CommentId, MemberRef>,
+        line: AppendedLine,
+        row: &NewCommentRow,
     ) -> Result<Option<(AppendedLine, AppendResult)>> {
         let oldest = if self.in_flight.len() >= MAX_PENDING_APPENDS { self.next_outcome().await } else { None };
-        let line = AppendedLine { number: entry.number, reparented: position.reparented };
-        let row = new_row(entry, position, authors);
         loop {
             let mut append = self.journal.append(Operation::Publish(Box::new(row.clone())));
             // The first poll puts the operation into the journal's queue, before all later ones.
@@ -152,13 +169,22 @@ impl AppendPipeline<'_> {
     }
 }
 
-fn new_row(entry: ImportEntry, position: ThreadPosition, authors: &HashMap<CommentId, MemberRef>) -> NewCommentRow {
-    let ImportEntry { line, .. } = entry;
+/// Why a comment waits that waited where it comes from.
+fn reason_of_held() -> ReviewReason {
+    ReviewReason { kind: ReviewReasonKind::Rule, detail: HELD_RULE.into(), count: 1 }
+}
+
+fn new_row(line: ImportLine, path: Path, parent_id: Option<CommentId>, reply_to: Option<MemberRef>) -> NewCommentRow {
+    let is_held = line.held && !line.deleted;
     NewCommentRow {
-        reply_to: position.parent.and_then(|id| authors.get(&id).cloned()),
-        path: position.path,
-        parent_id: position.parent,
-        state: if line.deleted { CommentState::Deleted } else { CommentState::Published },
+        reply_to,
+        path,
+        parent_id,
+        state: match (line.deleted, line.held) {
+            (true, _) => CommentState::Deleted,
+            (false, true) => CommentState::Review,
+            (false, false) => CommentState::Published,
+        },
         visibility: Visibility::Everyone,
         created_at: line.created_at,
         html: markdown::html(&line.content),
@@ -166,14 +192,14 @@ fn new_row(entry: ImportEntry, position: ThreadPosition, authors: &HashMap<Comme
         original_text: None,
         mentions: Vec::new(),
         media: Vec::new(),
-        reasons: Vec::new(),
+        reasons: if is_held { vec![reason_of_held()] } else { Vec::new() },
         idempotency: None,
         imported: Some(ImportedFrom {
             source: line.id,
             likes: line.likes,
             dislikes: line.dislikes,
             edited_at: line.edited_at,
-            pinned: line.pinned,
+            pinned: line.pinned && !is_held,
         }),
         author: line.author,
         subject: line.subject,

@@ -79,9 +79,13 @@ async fn write_subjects(
 /// The columns that a patch sets.
 fn patched_columns(patch: &SubjectPatch) -> Option<String> {
     let value = |values: RowValues| values.end();
+    let text = |column: &str, text: &Option<Option<String>>| {
+        let value = value(RowValues::new().text(text.as_ref()?.as_deref()));
+        Some(if patch.fills_gaps { format!("COALESCE({column}, {value})") } else { value })
+    };
     let columns = [
-        ("title", patch.title.as_ref().map(|title| value(RowValues::new().text(title.as_deref())))),
-        ("url", patch.url.as_ref().map(|url| value(RowValues::new().text(url.as_deref())))),
+        ("title", text("title", &patch.title)),
+        ("url", text("url", &patch.url)),
         ("owner_id", patch.owner_id.map(|owner| value(RowValues::new().number(owner.map(MemberId::signed))))),
         ("state", patch.state.map(|state| value(RowValues::new().number(state.number())))),
         ("mode", patch.mode.map(|mode| value(RowValues::new().number(mode.number())))),

@@ -85,11 +85,10 @@ fn write_subjects(tx: &Transaction<'_>, changes: &RowChanges<'_>) -> Result<Vec<
 }
 
 fn patch_subject(tx: &Transaction<'_>, number: i64, patch: &SubjectPatch) -> Result<()> {
-    if let Some(title) = &patch.title {
-        tx.execute("UPDATE subject SET title = ?2 WHERE id = ?1", params![number, title])?;
-    }
-    if let Some(url) = &patch.url {
-        tx.execute("UPDATE subject SET url = ?2 WHERE id = ?1", params![number, url])?;
+    for (column, text) in [("title", &patch.title), ("url", &patch.url)] {
+        let Some(text) = text else { continue };
+        let value = if patch.fills_gaps { format!("COALESCE({column}, ?2)") } else { "?2".to_owned() };
+        tx.execute(&format!("UPDATE subject SET {column} = {value} WHERE id = ?1"), params![number, text])?;
     }
     if let Some(owner) = patch.owner_id {
         let owner = owner.map(MemberId::signed);

@@ -1,62 +1,92 @@
 //! Tables of lines, their resolved positions, and the order of writing.
 
+use std::collections::HashMap;
+
 use gailou_shared::id::{IMPORT_NODE, Slot};
-use gailou_shared::path::Mode;
 
 use crate::service::import::parents::*;
+use crate::service::import::part_lines::{SourceHasher, sorted_by_id};
+use crate::service::import::staged::LineLocation;
+use crate::service::import::stored::StoredPaths;
 
 fn id(n: usize) -> CommentId {
     CommentId::from_parts(1_700_000_000_000, Slot::FIRST, IMPORT_NODE, n as u64)
 }
 
-/// `id root parent time` a line, `-` for none; the mode is a tree unless said.
-fn entries(mode: Mode, text: &str) -> Vec<ImportEntry> {
-    text.lines()
-        .enumerate()
-        .map(|(i, line)| {
+/// Lines of one subject.
+struct LineTable {
+    hasher: SourceHasher,
+    names: Vec<String>,
+    lines: Vec<PartLine>,
+    keys: Vec<LineKeys>,
+    mode: Mode,
+}
+
+impl LineTable {
+    /// `id root parent time` a line, `-` for none; and `held`.
+    fn new(mode: Mode, text: &str) -> Self {
+        let mut table = Self { hasher: SourceHasher::default(), names: vec![], lines: vec![], keys: vec![], mode };
+        for (i, line) in text.lines().enumerate() {
             let fields: Vec<&str> = line.split_whitespace().collect();
-            let name = |n: usize| if fields[n] == "-" { "null".into() } else { format!("{:?}", fields[n]) };
-            let json = format!(
-                r#"{{"subject":"topic:1","id":{},"root":{},"parent":{},"author":"A","content":"","created_at":{}}}"#,
-                name(0),
-                name(1),
-                name(2),
-                fields[3]
-            );
-            let threading = Threading { mode, level_limit: 3 };
-            ImportEntry {
-                number: i + 1,
-                subject: 0,
-                threading,
-                line: ImportLine::parse(json.as_bytes()).unwrap(),
-                id: id(i),
-            }
-        })
-        .collect()
+            // A root may name itself as its root.
+            let name = |n: usize| Some(fields[n]).filter(|name| *name != "-" && (n != 1 || *name != fields[0]));
+            let key = |n: usize| name(n).map_or(SourceKey::NONE, |name| table.hasher.key(0, name));
+            table.keys.push(LineKeys { id: key(0), parent: key(2), root: key(1) });
+            table.names.push(fields[0].to_owned());
+            let created_at = fields[3].parse().unwrap();
+            let is_held = fields.get(4) == Some(&"held");
+            table.lines.push(PartLine { at: LineLocation::default(), number: i + 1, created_at, subject: 0, is_held });
+        }
+        table
+    }
+
+    /// The positions, where the store has a comment that is named `stored`, and one that was never published under it.
+    fn resolve(&self, path: &Path) -> (Vec<ThreadPosition>, StoredComments) {
+        let mut paths = StoredPaths::default();
+        paths.add(path.id(), path, true);
+        let key = |name: &str| self.hasher.key(0, name);
+        let mut names = HashMap::from([(key("stored"), path.id())]);
+        if let Ok(held) = path.child(id(62)) {
+            paths.add(held.id(), &held, false);
+            names.insert(key("waits"), held.id());
+        }
+        let stored = paths.named(names);
+        let positions = resolve_parents(ThreadLines {
+            lines: &self.lines,
+            keys: &self.keys,
+            by_id: &sorted_by_id(&self.keys),
+            threadings: &[Threading { mode: self.mode, level_limit: 3 }],
+            stored: &stored,
+        });
+        (positions, stored)
+    }
+
+    fn ids(&self) -> Vec<CommentId> {
+        (0..self.lines.len()).map(id).collect()
+    }
 }
 
 /// The chains in the order of writing, `!` where reparented; and the lines without a position.
 fn check(mode: Mode, text: &str, expected: &str, bad: &[usize]) {
-    let entries = entries(mode, text);
+    let table = LineTable::new(mode, text);
     let path = Path::root(id(60)).child(id(61)).unwrap();
-    let stored =
-        StoredParent { path, author: MemberRef { id: gailou_shared::id::MemberId::imported("S"), name: "S".into() } };
-    let positions = resolve_parents(&entries, &HashMap::from([((0, "stored".to_owned()), stored)]));
-    let called = |n: CommentId| match entries.iter().find(|e| e.id == n) {
-        Some(entry) => entry.line.id.clone(),
+    let (positions, stored) = table.resolve(&path);
+    let ids = table.ids();
+    let called = |n: CommentId| match ids.iter().position(|id| *id == n) {
+        Some(line) => table.names[line].clone(),
         None if n == id(60) => "S".into(),
         None => "s".into(),
     };
-    let shown: Vec<String> = write_order(&entries, &positions)
+    let shown: Vec<String> = write_order(&table.lines, &positions)
         .into_iter()
         .map(|i| {
-            let position = positions[i].as_ref().unwrap();
-            let chain: Vec<String> = position.path.ids().map(called).collect();
-            format!("{}{}", chain.join("/"), if position.reparented { "!" } else { "" })
+            let chain: Vec<String> = path_of(i, &positions, &ids, &stored).ids().map(called).collect();
+            format!("{}{}", chain.join("/"), if positions[i as usize].reparented { "!" } else { "" })
         })
         .collect();
     assert_eq!(shown.join(" "), expected, "{text}");
-    let without: Vec<usize> = positions.iter().enumerate().filter(|(_, p)| p.is_err()).map(|(i, _)| i + 1).collect();
+    let without = positions.iter().enumerate().filter(|(_, p)| !p.is_resolved());
+    let without: Vec<usize> = without.map(|(i, _)| i + 1).collect();
     assert_eq!(without, bad, "{text}");
 }
 
@@ -89,6 +119,14 @@ fn parents_may_be_in_the_store() {
 }
 
 #[test]
+fn nothing_stands_under_what_waits() {
+    check(Mode::Tree, "a - - 1\nb a a 2 held\nc a b 3\nd a c 4", "a a/b a/c! a/c/d", &[]);
+    check(Mode::Tree, "a - - 1 held\nb a a 2\nc a b 3 held\nd a c 4", "a b! b/c b/d!", &[]);
+    check(Mode::Tree, "a - waits 1", "S/s/a!", &[]);
+    check(Mode::Flat, "a - - 1 held\nb a a 2", "a b!", &[]);
+}
+
+#[test]
 fn cycles_are_broken() {
     check(Mode::Tree, "a - a 1", "", &[1]);
     check(Mode::Tree, "a - b 1\nb - a 2", "", &[1, 2]);
@@ -98,19 +136,19 @@ fn cycles_are_broken() {
 #[test]
 fn replies_beyond_the_deepest_level_share_a_parent() {
     let text: String =
-        (0..60).map(|n| if n == 0 { "0 - - 1\n".into() } else { format!("{n} 0 {} 1\n", n - 1) }).collect();
-    let mut entries = entries(Mode::Building, &text);
-    // 60 lines above 128 levels: the first is at level 100.
-    let deep = (1..100).fold(Path::root(id(0)), |path, n| path.child(CommentId::new(n).unwrap()).unwrap());
-    let stored = StoredParent {
-        path: deep,
-        author: MemberRef { id: gailou_shared::id::MemberId::imported("S"), name: "S".into() },
-    };
-    entries[0].line.parent = Some("stored".into());
-    let positions = resolve_parents(&entries, &HashMap::from([((0, "stored".to_owned()), stored)]));
+        (0..60).map(|n| if n == 0 { "0 - stored 1\n".into() } else { format!("{n} 0 {} 1\n", n - 1) }).collect();
+    let table = LineTable::new(Mode::Building, &text);
+    // 60 lines above 128 levels: the first is at level 101.
+    let above: Vec<u8> = (1_000u64..1_100).flat_map(u64::to_be_bytes).collect();
+    let deep = Path::from_bytes(&above).unwrap();
+    let (positions, stored) = table.resolve(&deep);
+    let (lines, ids) = (0u32..60, table.ids());
+    let paths: Vec<Path> = lines.map(|line| path_of(line, &positions, &ids, &stored)).collect();
     let depths: Vec<(usize, bool)> =
-        positions.iter().map(|p| p.as_ref().unwrap()).map(|p| (p.path.depth(), p.reparented)).collect();
+        paths.iter().zip(&positions).map(|(path, position)| (path.depth(), position.reparented)).collect();
     assert_eq!(depths[27], (128, false));
     assert!(depths[28..].iter().all(|d| *d == (128, true)));
-    assert_eq!(positions[59].as_ref().unwrap().parent, Some(entries[26].id));
+    assert_eq!(positions[59].parent, Some(ParentNode::Line(26)));
+    assert_eq!(paths[59].parent_id(), Some(ids[26]));
+    assert!(deep.is_ancestor_of(&paths[59]));
 }

@@ -1,8 +1,11 @@
-//! `/v1/admin/import`: threads from JSON lines.
+//! `/v1/admin/import`: threads from JSON lines, or from an export of another system.
 //!
 //! The body is read whole before the answer begins; the answer says how far the writing is, a line at a time. When its
 //! reader goes away the import ends, and may be repeated.
 
+mod export_body;
+
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
@@ -30,6 +33,7 @@ use crate::http::openapi::parameters;
 use crate::http::openapi::responses::MemberRefusals;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
+use crate::importers::Export;
 use crate::service::import::{Import, ImportError, ImportObserver, ImportReport, Input};
 use crate::service::{ServiceError, audit_log};
 use crate::state::AppState;
@@ -46,10 +50,12 @@ const MAX_WAITING_LINES: usize = 64;
 
 /// Import comments.
 ///
-/// Only admins may. The body has one comment a line, at most 64 MiB in all, as `gailou export` writes them and
-/// docs/operations.md describes; larger files are for `gailou import`. Nothing is filtered, and what is there already is
+/// Only admins may. The body has one comment a line, or the title and the address of a subject, at most 64 MiB in all, as
+/// `gailou export` writes them and docs/importing.md describes; larger files are for `gailou import`. With `from`, the body
+/// is an export of another system. Nothing is filtered, and what is there already is
 /// skipped, so the same file can be sent again. The answer has lines of JSON: `{"line","reason"}` for a line that is not
-/// imported, `{"done","total"}` on the way, and last the report or `{"error"}`.
+/// imported, or `{"item","reason"}` for a comment of an export, `{"left_out"}` with how many comments of an export are left
+/// out and why, `{"done","total"}` on the way, and last the report or `{"error"}`.
 #[utoipa::path(
     post, path = "/v1/admin/import", tag = "admin",
     params(ImportQuery),
@@ -67,15 +73,22 @@ const MAX_WAITING_LINES: usize = 64;
 pub(in crate::http) async fn import_comments(
     State(app): State<Arc<AppState>>,
     Admin(admin): Admin,
-    strict: AfterBody<ImportQuery>,
+    query: AfterBody<ImportQuery>,
     body: Body,
 ) -> Result<Response, Refusal> {
     let audit = audit_log::entry(&app, &admin, Slot::FIRST, "import", None)?;
     let place = app.imports.clone().try_acquire_owned().map_err(|_| ServiceError::from(NotAdmitted))?;
     let mut input = BodyInput { body: body.into_data_stream(), left: MAX_IMPORT_BYTES };
     let mut found = FoundLines::default();
-    let mut import = Import::read(&app, place, &mut input, &mut found).await.map_err(unread)?;
-    let ImportQuery { strict } = strict?;
+    if query.is_err() {
+        // A body that is too large is what is said first.
+        while input.read_chunk().await.map_err(|error| unread(error.into()))?.is_some() {}
+    }
+    let ImportQuery { strict, export } = query?;
+    let mut import = match export {
+        None => Import::read(&app, place, &mut input, &mut found).await.map_err(unread)?,
+        Some(export) => export_body::read_import(&app, place, &mut input, export, &mut found).await?,
+    };
     let (sender, receiver) = mpsc::channel(MAX_WAITING_LINES);
     tokio::spawn(async move {
         let mut answer = SentLines(sender);
@@ -90,7 +103,7 @@ pub(in crate::http) async fn import_comments(
         }
         let last = match written {
             Ok(()) => {
-                let ImportReport { imported, skipped, reparented, bad } = import.report();
+                let ImportReport { imported, skipped, reparented, bad, .. } = import.report();
                 ImportLineAnswer::Report { imported, skipped, reparented, bad }
             }
             Err(_) => ImportLineAnswer::Error { error: "the import cannot be finished; send the same file again" },
@@ -116,6 +129,14 @@ pub(in crate::http) enum ImportLineAnswer {
         line: usize,
         reason: String,
     },
+    /// A comment of an export that is not imported.
+    BadItem {
+        /// Which one.
+        item: String,
+        reason: String,
+    },
+    /// How many comments of an export are left out, by reason.
+    LeftOut { left_out: BTreeMap<String, u64> },
     /// How many comments are written.
     Progress { done: u64, total: u64 },
     /// How many lines had which outcome; with `strict` and bad lines, none is imported.
@@ -164,12 +185,18 @@ impl Input for BodyInput {
 #[derive(Debug, Default)]
 struct FoundLines(Vec<ImportLineAnswer>);
 
+impl FoundLines {
+    fn add(&mut self, line: ImportLineAnswer) {
+        if self.0.len() < MAX_NAMED_LINES {
+            self.0.push(line);
+        }
+    }
+}
+
 #[async_trait]
 impl ImportObserver for FoundLines {
     async fn bad_line(&mut self, number: usize, reason: &str) -> io::Result<()> {
-        if self.0.len() < MAX_NAMED_LINES {
-            self.0.push(ImportLineAnswer::BadLine { line: number, reason: reason.to_owned() });
-        }
+        self.add(ImportLineAnswer::BadLine { line: number, reason: reason.to_owned() });
         Ok(())
     }
 
@@ -200,10 +227,12 @@ impl ImportObserver for SentLines {
     }
 }
 
-/// Whether a bad line leaves out all others.
+/// Whether a bad line leaves out all others, and what the body is.
 #[derive(Debug)]
 pub(in crate::http) struct ImportQuery {
     strict: bool,
+    /// `None` for lines.
+    export: Option<Export>,
 }
 
 impl FromRequestParts<HttpState> for ImportQuery {
@@ -211,20 +240,29 @@ impl FromRequestParts<HttpState> for ImportQuery {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
         let query = QueryParameters::from_request_parts(parts, state).await?;
-        match query.get("strict") {
-            None | Some("0") => Ok(Self { strict: false }),
-            Some("1") => Ok(Self { strict: true }),
-            Some(_) => Err(Refusal::field("strict", "must be 0 or 1")),
-        }
+        let strict = export_body::is_set(&query, "strict")?;
+        Ok(Self { strict, export: export_body::named_export(&query, &state.app)? })
     }
 }
 
 impl IntoParams for ImportQuery {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![{
-            let values = parameters::text().enum_values(Some(["0", "1"]));
-            parameters::query("strict", "`1`: all lines or none.", values).build()
-        }]
+        let flag = || parameters::text().enum_values(Some(["0", "1"]));
+        let systems = parameters::text().enum_values(Some(export_body::system_names()));
+        vec![
+            parameters::query("strict", "`1`: all lines or none.", flag()).build(),
+            parameters::query("from", "The system that the body is an export of.", systems).build(),
+            parameters::query(
+                "type",
+                "With `from`: the type of the pages' subjects, else `article`.",
+                parameters::text(),
+            )
+            .build(),
+            parameters::query("site", "With `from`: the site of pages that are exported as paths.", parameters::text())
+                .build(),
+            parameters::query("held", "With `from`: `1` imports what waits for approval, to wait here, too.", flag())
+                .build(),
+        ]
     }
 }
 

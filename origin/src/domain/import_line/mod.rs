@@ -1,24 +1,49 @@
-//! One line of an import or export: a comment as JSON.
+//! One line of an import or export as JSON: a comment, or what is known of a subject.
 //!
-//! Not here: threads. Promise: [`ImportLine::parse`] reads what [`ImportLine::to_json`] writes as the same
-//! line.
+//! Not here: threads. Promise: [`ParsedLine::parse`] reads what [`ImportLine::to_json`] and
+//! [`SubjectDescription::to_json`] write as the same line.
 
+mod fields;
+mod subject;
+
+use fields::{Fields, MAX_EXACT_NUMBER};
 use gailou_shared::id::{MemberId, SubjectKey};
-use gailou_shared::limits;
-use gailou_shared::token::is_avatar;
 use gailou_shared::wire::{Author, StaffRole};
 use serde::Serialize;
-use serde_json::{Map, Value};
+pub(crate) use subject::{MAX_SUBJECT_TEXT_CHARS, SubjectDescription};
 
 /// Longest line that is read, in bytes: twice the longest comment with every character escaped,
 /// and room for names.
 pub(crate) const MAX_LINE_BYTES: usize = 256 * 1024;
-/// Longest id of another system, in bytes.
-const MAX_SOURCE_ID_BYTES: usize = 512;
 /// Times below this are seconds (until the year 5138), others milliseconds (from March 1973).
 const MIN_MILLISECONDS: u64 = 100_000_000_000;
-/// Largest count and largest time: every reader of JSON has it exactly.
-const MAX_EXACT_NUMBER: u64 = (1 << 53) - 1;
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ParsedLine {
+    Comment(ImportLine),
+    Subject(SubjectDescription),
+}
+
+impl ParsedLine {
+    /// Reads a line. The error names the field that is wrong.
+    pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
+        let fields = Fields::parse(line)?;
+        if fields.describe_subject() {
+            SubjectDescription::from_fields(&fields).map(Self::Subject)
+        } else {
+            ImportLine::from_fields(&fields).map(Self::Comment)
+        }
+    }
+
+    /// The subject that the line belongs to.
+    pub(crate) const fn subject(&self) -> &SubjectKey {
+        match self {
+            Self::Comment(line) => &line.subject,
+            Self::Subject(description) => &description.subject,
+        }
+    }
+}
 
 /// A comment of an import or an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,17 +63,17 @@ pub(crate) struct ImportLine {
     pub(crate) edited_at: Option<u64>,
     pub(crate) deleted: bool,
     pub(crate) pinned: bool,
+    /// Whether it waits for a moderator.
+    pub(crate) held: bool,
 }
 
 impl ImportLine {
-    /// Reads a line. The error names the field that is wrong.
+    /// Reads a line of a comment. The error names the field that is wrong.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
-        let text = str::from_utf8(line).map_err(|e| format!("is not UTF-8 at byte {}", e.valid_up_to()))?;
-        let fields = match serde_json::from_str(text) {
-            Ok(Value::Object(fields)) => Fields(fields),
-            Ok(_) => return Err("is not a JSON object".into()),
-            Err(error) => return Err(format!("is not JSON: {error}")),
-        };
+        Self::from_fields(&Fields::parse(line)?)
+    }
+
+    fn from_fields(fields: &Fields) -> Result<Self, String> {
         let deleted = fields.flag("deleted")?;
         let id = fields.required("id", Fields::source_id)?;
         Ok(Self {
@@ -64,6 +89,7 @@ impl ImportLine {
             edited_at: fields.time("edited_at")?,
             deleted,
             pinned: fields.flag("pinned")?,
+            held: fields.flag("held")?,
             id,
         })
     }
@@ -88,6 +114,7 @@ impl ImportLine {
             edited_at: self.edited_at.map(written_time),
             deleted: self.deleted,
             pinned: self.pinned,
+            held: self.held,
         };
         serde_json::to_string(&line).expect("texts, numbers and flags")
     }
@@ -124,6 +151,8 @@ struct WrittenLine<'a> {
     deleted: bool,
     #[serde(skip_serializing_if = "is_false")]
     pinned: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    held: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -136,110 +165,10 @@ fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// The fields of a line; `null` counts as missing.
-struct Fields(Map<String, Value>);
-
-impl Fields {
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name).filter(|value| !value.is_null())
-    }
-
-    fn required<T>(&self, name: &str, read: impl Fn(&Self, &str) -> Result<Option<T>, String>) -> Result<T, String> {
-        read(self, name)?.ok_or_else(|| format!("`{name}` is missing"))
-    }
-
-    fn text(&self, name: &str) -> Result<Option<&str>, String> {
-        let wrong = || format!("`{name}` must be a string");
-        self.get(name).map(|value| value.as_str().ok_or_else(wrong)).transpose()
-    }
-
-    fn flag(&self, name: &str) -> Result<bool, String> {
-        let wrong = || format!("`{name}` must be true or false");
-        self.get(name).map_or(Ok(false), |value| value.as_bool().ok_or_else(wrong))
-    }
-
-    fn number(&self, name: &str, most: u64) -> Result<Option<u64>, String> {
-        let wrong = || format!("`{name}` must be a whole number from 0 to {most}");
-        let number = |value: &Value| value.as_u64().filter(|number| *number <= most).ok_or_else(wrong);
-        self.get(name).map(number).transpose()
-    }
-
-    /// Unix milliseconds, from seconds or milliseconds.
-    fn time(&self, name: &str) -> Result<Option<u64>, String> {
-        let ms = |time| if time < MIN_MILLISECONDS { time * 1_000 } else { time };
-        Ok(self.number(name, MAX_EXACT_NUMBER)?.map(ms))
-    }
-
-    /// An id of another system. An empty one counts as missing.
-    fn source_id(&self, name: &str) -> Result<Option<String>, String> {
-        match self.text(name)? {
-            None | Some("") => Ok(None),
-            Some(id) if id.len() > MAX_SOURCE_ID_BYTES => {
-                Err(format!("`{name}` is longer than {MAX_SOURCE_ID_BYTES} bytes"))
-            }
-            Some(id) if id.chars().any(char::is_control) => Err(format!("`{name}` contains control characters")),
-            Some(id) => Ok(Some(id.to_owned())),
-        }
-    }
-
-    fn subject(&self) -> Result<SubjectKey, String> {
-        let text = self.text("subject")?.ok_or("`subject` is missing")?;
-        let (kind, key) = text.split_once(':').ok_or("`subject` must be TYPE:KEY")?;
-        SubjectKey::new(kind, key).map_err(|e| format!("`subject`: the {} {e}", e.field()))
-    }
-
-    /// A tombstone may have no name.
-    fn author(&self, deleted: bool) -> Result<Author, String> {
-        let name = self.text("author")?.ok_or("`author` is missing")?.trim();
-        if name.is_empty() && !deleted {
-            return Err("`author` is empty".into());
-        }
-        if name.chars().count() > limits::MAX_NAME_CHARS {
-            return Err(format!("`author` is longer than {} characters", limits::MAX_NAME_CHARS));
-        }
-        if name.chars().any(char::is_control) {
-            return Err("`author` contains control characters".into());
-        }
-        let id = match self.text("author_id")? {
-            Some(id) => id.parse().map_err(|e| format!("`author_id` {e}"))?,
-            None => MemberId::imported(name),
-        };
-        let avatar = match self.text("author_avatar")? {
-            Some(address) if !is_avatar(address) => {
-                let most = limits::MAX_AVATAR_BYTES;
-                return Err(format!(
-                    "`author_avatar` must be an address by http(s) or a path, of at most {most} bytes"
-                ));
-            }
-            address => address.map(str::to_owned),
-        };
-        let level = self.number("author_level", u8::MAX.into())?.unwrap_or(0);
-        let role = match self.text("author_role")? {
-            None => None,
-            Some("moderator") => Some(StaffRole::Moderator),
-            Some("admin") => Some(StaffRole::Admin),
-            Some(_) => return Err("`author_role` must be moderator or admin".into()),
-        };
-        Ok(Author::new(id, name.to_owned(), avatar, u8::try_from(level).unwrap_or(u8::MAX), role))
-    }
-
-    /// Content may be empty: other systems have such comments.
-    fn content(&self, name: &str) -> Result<Option<String>, String> {
-        let Some(text) = self.text(name)? else { return Ok(None) };
-        if text.len() > limits::MAX_CONTENT_BYTES || text.chars().count() > limits::MAX_CONTENT_CHARS {
-            let (chars, bytes) = (limits::MAX_CONTENT_CHARS, limits::MAX_CONTENT_BYTES);
-            return Err(format!("`{name}` is longer than {chars} characters or {bytes} bytes"));
-        }
-        if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-            return Err(format!("`{name}` contains control characters other than line breaks and tabs"));
-        }
-        Ok(Some(text.to_owned()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::{Map, Value};
 
     use super::*;
 
@@ -258,7 +187,7 @@ mod tests {
         assert_eq!((line.subject.kind(), line.subject.key()), ("video", "a:b"));
         assert_eq!((line.author.id, line.author.level), (MemberId::imported("Ann"), 0));
         assert_eq!((line.created_at, line.edited_at, line.likes), (5_000, None, 0));
-        assert!(!line.deleted && !line.pinned);
+        assert!(!line.deleted && !line.pinned && !line.held);
         assert_eq!(with("unknown", "1"), Ok(line));
     }
 
@@ -286,6 +215,7 @@ mod tests {
         check("dislikes", "3", |l| l.dislikes == 3);
         check("deleted", "true", |l| l.deleted);
         check("pinned", "true", |l| l.pinned);
+        check("held", "true", |l| l.held);
     }
 
     #[test]
@@ -325,6 +255,7 @@ mod tests {
         check("created_at", "1e300");
         check("deleted", "1");
         check("pinned", "\"yes\"");
+        check("held", "1");
     }
 
     #[test]
@@ -358,10 +289,10 @@ mod tests {
             role,
             avatar,
         );
-        let more = (time(), proptest::option::of(time()), 0..MAX_EXACT_NUMBER, 0..MAX_EXACT_NUMBER, any::<[bool; 2]>());
+        let more = (time(), proptest::option::of(time()), 0..MAX_EXACT_NUMBER, 0..MAX_EXACT_NUMBER, any::<[bool; 3]>());
         (text, (source(), source()), names, more).prop_map(
             |(text, (root, parent), (name, number, level, role, avatar), more)| {
-                let (created_at, edited_at, likes, dislikes, [deleted, pinned]) = more;
+                let (created_at, edited_at, likes, dislikes, [deleted, pinned, held]) = more;
                 let member = number.map_or_else(|| MemberId::imported(&name), |n| MemberId::new(n).unwrap());
                 ImportLine {
                     subject: SubjectKey::new(&text.0, &text.1).unwrap(),
@@ -376,6 +307,7 @@ mod tests {
                     edited_at,
                     deleted,
                     pinned,
+                    held,
                 }
             },
         )
