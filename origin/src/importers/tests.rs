@@ -243,7 +243,7 @@ fn subject_is_described_once_by_its_title_and_address() {
 fn title_that_is_known_later_is_handed_out_then() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("export");
-    let mut check = |system: System, text: &str, expected: &str| {
+    let check = |system: System, text: &str, expected: &str| {
         std::fs::write(&file, text).unwrap();
         let mut written = Written::default();
         Export::new(system, file.clone(), "article", None, "").unwrap().read(&mut written).unwrap();

@@ -301,10 +301,12 @@ export interface paths {
         put?: never;
         /**
          * Import comments.
-         * @description Only admins may. The body has one comment a line, at most 64 MiB in all, as `gailou export` writes them and
-         *     docs/operations.md describes; larger files are for `gailou import`. Nothing is filtered, and what is there already is
+         * @description Only admins may. The body has one comment a line, or the title and the address of a subject, at most 64 MiB in all, as
+         *     `gailou export` writes them and docs/importing.md describes; larger files are for `gailou import`. With `from`, the body
+         *     is an export of another system. Nothing is filtered, and what is there already is
          *     skipped, so the same file can be sent again. The answer has lines of JSON: `{"line","reason"}` for a line that is not
-         *     imported, `{"done","total"}` on the way, and last the report or `{"error"}`.
+         *     imported, or `{"item","reason"}` for a comment of an export, `{"left_out"}` with how many comments of an export are left
+         *     out and why, `{"done","total"}` on the way, and last the report or `{"error"}`.
          */
         post: operations["import_comments"];
         delete?: never;
@@ -2175,6 +2177,14 @@ export interface components {
             /** @description Its number, from 1. */
             line: number;
             reason: string;
+        } | {
+            /** @description Which one. */
+            item: string;
+            reason: string;
+        } | {
+            left_out: {
+                [key: string]: number;
+            };
         } | {
             /** Format: int64 */
             done: number;
@@ -4226,6 +4236,14 @@ export interface operations {
             query?: {
                 /** @description `1`: all lines or none. */
                 strict?: "0" | "1";
+                /** @description The system that the body is an export of. */
+                from?: "disqus" | "wordpress" | "remark42" | "artalk" | "waline" | "isso" | "twikoo" | "commento" | "discussions";
+                /** @description With `from`: the type of the pages' subjects, else `article`. */
+                type?: string;
+                /** @description With `from`: the site of pages that are exported as paths. */
+                site?: string;
+                /** @description With `from`: `1` imports what waits for approval, to wait here, too. */
+                held?: "0" | "1";
             };
             header?: never;
             path?: never;

@@ -349,6 +349,26 @@ class ImportLineAnswer1(TypedDict):
 
 class ImportLineAnswer2(TypedDict):
     """
+    A comment of an export that is not imported.
+    """
+
+    item: str
+    """
+    Which one.
+    """
+    reason: str
+
+
+class ImportLineAnswer3(TypedDict):
+    """
+    How many comments of an export are left out, by reason.
+    """
+
+    left_out: dict[str, int]
+
+
+class ImportLineAnswer4(TypedDict):
+    """
     How many comments are written.
     """
 
@@ -356,7 +376,7 @@ class ImportLineAnswer2(TypedDict):
     total: int
 
 
-class ImportLineAnswer3(TypedDict):
+class ImportLineAnswer5(TypedDict):
     """
     How many lines had which outcome; with `strict` and bad lines, none is imported.
     """
@@ -367,7 +387,7 @@ class ImportLineAnswer3(TypedDict):
     skipped: int
 
 
-class ImportLineAnswer4(TypedDict):
+class ImportLineAnswer6(TypedDict):
     """
     The import ended early.
     """
@@ -376,7 +396,12 @@ class ImportLineAnswer4(TypedDict):
 
 
 ImportLineAnswer: TypeAlias = Union[
-    ImportLineAnswer1, ImportLineAnswer2, ImportLineAnswer3, ImportLineAnswer4
+    ImportLineAnswer1,
+    ImportLineAnswer2,
+    ImportLineAnswer3,
+    ImportLineAnswer4,
+    ImportLineAnswer5,
+    ImportLineAnswer6,
 ]
 """
 A line of the answer.

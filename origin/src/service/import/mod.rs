@@ -20,6 +20,7 @@ mod write;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 pub(crate) use export_input::{ExportInput, pictures_by_hash};
@@ -38,6 +39,9 @@ use crate::domain::operation::Operation;
 use crate::ports::journal::JournalError;
 use crate::ports::store::StoreError;
 use crate::state::AppState;
+
+/// How long an import waits before it appends to a full journal again.
+const FULL_JOURNAL_PAUSE: Duration = Duration::from_millis(20);
 
 /// What ends an import early.
 #[derive(Debug, thiserror::Error)]

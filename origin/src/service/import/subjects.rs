@@ -1,6 +1,6 @@
 //! Titles and addresses of subjects, for those that have none yet.
 //!
-//! Promise: what a subject has stays, whoever set it, also when it is set while an import runs.
+//! Promise: what a subject has stays, also where it is set while an import runs.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,8 +11,7 @@ use gailou_shared::id::SubjectKey;
 use crate::domain::import_line::SubjectDescription;
 use crate::domain::operation::{Operation, SubjectPatch};
 use crate::ports::journal::JournalError;
-use crate::service::import::Result;
-use crate::service::import::write::FULL_JOURNAL_PAUSE;
+use crate::service::import::{FULL_JOURNAL_PAUSE, Result};
 use crate::state::AppState;
 
 /// Subjects in one query.

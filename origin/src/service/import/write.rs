@@ -7,7 +7,6 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
-use std::time::Duration;
 
 use gailou_shared::id::CommentId;
 use gailou_shared::path::Path;
@@ -20,15 +19,13 @@ use crate::domain::row::{ImportedFrom, NewCommentRow};
 use crate::ports::journal::{Journal, JournalError};
 use crate::service::import::parents::ParentNode;
 use crate::service::import::prepared::PreparedPart;
-use crate::service::import::{ImportObserver, ImportReport, Result, stored};
+use crate::service::import::{FULL_JOURNAL_PAUSE, ImportObserver, ImportReport, Result, stored};
 use crate::state::AppState;
 
 /// Operations in flight: as many as one group commit has.
 const MAX_PENDING_APPENDS: usize = 1_000;
 /// What moderators read as the reason of a comment that waited where it comes from.
 const HELD_RULE: &str = "import";
-/// How long the import waits before it appends to a full journal again.
-pub(super) const FULL_JOURNAL_PAUSE: Duration = Duration::from_millis(20);
 
 /// Writes every line of a part that has a position. `total`: the lines of the whole import.
 pub(super) async fn write_part(

@@ -44,7 +44,9 @@ enum PositionState {
 }
 
 impl ThreadPosition {
-    const OPEN: Self = Self { parent: None, sorted_as: 0, depth: 0, reparented: false, state: PositionState::Open };
+    const fn open() -> Self {
+        Self { parent: None, sorted_as: 0, depth: 0, reparented: false, state: PositionState::Open }
+    }
 
     pub(super) fn is_resolved(&self) -> bool {
         self.state == PositionState::Resolved
@@ -65,7 +67,7 @@ pub(super) struct ThreadLines<'a> {
 
 /// The position of each line.
 pub(super) fn resolve_parents(of: ThreadLines<'_>) -> Vec<ThreadPosition> {
-    let mut resolver = ParentResolver { of, positions: vec![ThreadPosition::OPEN; of.lines.len()] };
+    let mut resolver = ParentResolver { of, positions: vec![ThreadPosition::open(); of.lines.len()] };
     for i in 0..of.lines.len() {
         resolver.resolve(u32_of(i));
     }
@@ -163,7 +165,7 @@ impl ParentResolver<'_> {
                 ParentLookup::Missing => {}
             }
         }
-        Ok(ThreadPosition { state: PositionState::Unplaced, ..ThreadPosition::OPEN })
+        Ok(ThreadPosition { state: PositionState::Unplaced, ..ThreadPosition::open() })
     }
 
     fn look_up(&self, i: u32, key: SourceKey) -> ParentLookup {
