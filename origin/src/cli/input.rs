@@ -24,7 +24,7 @@ pub(super) enum CommandInput {
     Nothing,
     /// `-` is standard input.
     File(PathBuf),
-    Export(ExportFile),
+    Export(Box<ExportFile>),
 }
 
 impl CommandInput {

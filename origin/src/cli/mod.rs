@@ -206,7 +206,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Health => Work::AskHealth,
         Command::Import { file, strict, export } => match ExportFile::new(export, &file) {
             Ok(None) => Work::Command(AdminCommand::Import { strict }, CommandInput::File(file)),
-            Ok(Some(export)) => Work::Command(AdminCommand::Import { strict }, CommandInput::Export(export)),
+            Ok(Some(export)) => Work::Command(AdminCommand::Import { strict }, CommandInput::Export(Box::new(export))),
             Err(error) => return report_error(&error, EXIT_USAGE),
         },
         Command::Export { subject } => Work::Command(AdminCommand::Export { subject }, CommandInput::Nothing),

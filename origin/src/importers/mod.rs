@@ -358,7 +358,7 @@ impl Found<'_> {
         match ImportLine::parse(line.to_json().as_bytes()) {
             Ok(line) => {
                 report.comments += 1;
-                self.describe(description)?;
+                self.describe(&description)?;
                 self.reader.line(&page, &line)
             }
             Err(reason) => self.bad(&what, &reason),
@@ -366,7 +366,7 @@ impl Found<'_> {
     }
 
     /// Hands out what is known of a subject, once, and once more where its title is known later.
-    fn describe(&mut self, description: SubjectDescription) -> anyhow::Result<()> {
+    fn describe(&mut self, description: &SubjectDescription) -> anyhow::Result<()> {
         let has_title = description.title.is_some();
         let known = self.described.entry(self.comments.hasher.hash_one(&description.subject));
         let is_new = match known {
@@ -377,7 +377,7 @@ impl Found<'_> {
             Entry::Vacant(_) => false,
             Entry::Occupied(mut known) => has_title && !known.insert(true),
         };
-        if is_new { self.reader.subject(&description) } else { Ok(()) }
+        if is_new { self.reader.subject(description) } else { Ok(()) }
     }
 
     /// A comment that waits for its approval, and what it answers. What answers it answers that, too.
