@@ -25,7 +25,7 @@ const first = {
   empty: 'Be the first to comment.',
   loadFailed: 'The comments could not be loaded.',
   tryAgain: 'Try again',
-  stale: 'Showing a saved copy; the comment server cannot be reached.',
+  stale: 'Showing a saved copy. The comment server did not answer.',
   closed: 'Comments are closed here.',
   hiddenSubject: 'Comments are hidden here.',
   write: 'Write a comment',

@@ -156,29 +156,26 @@ impl Visitor {
         Ok(publish::publish(&self.app, &member, &self.source, key, new, None).await?)
     }
 
-    /// Puts a reaction of a guest, or takes it back; the counts after that.
-    async fn react_as(&self, member: &Member, id: CommentId, change: ReactionChange) -> Result<(u64, u64), Refusal> {
-        self.app.rate_limits.count_write(WriteKind::Reaction, member.id, self.source.network).await?;
-        let counts = react::react(&self.app, member, id, change).await?;
-        Ok((counts.likes, counts.dislikes))
-    }
-
-    /// The same of this network.
+    /// Puts a reaction of this network, or takes it back; the counts after that.
     async fn react(&self, id: CommentId, change: ReactionChange) -> Result<(u64, u64), Refusal> {
         let member = self.nameless().await?;
-        self.react_as(&member, id, change).await
+        self.count(WriteKind::Reaction, &member).await?;
+        let counts = react::react(&self.app, &member, id, change).await?;
+        Ok((counts.likes, counts.dislikes))
     }
 
     /// Puts a reaction of this network, or takes back the one that it has put.
     async fn toggle(&self, id: CommentId, reaction: Reaction) -> Result<(u64, u64), Refusal> {
-        let member = &self.nameless().await?;
-        let overlay = member::read_overlay(&self.app, member, &[id], None).await?;
+        let member = self.nameless().await?;
+        self.count(WriteKind::Reaction, &member).await?;
+        let overlay = member::read_overlay(&self.app, &member, &[id], None).await?;
         let is_put = overlay.data.get(&id).and_then(|own| own.reaction) == Some(reaction);
         let change = if is_put { ReactionChange::Take(reaction) } else { ReactionChange::Put(reaction) };
-        self.react_as(member, id, change).await
+        let counts = react::react(&self.app, &member, id, change).await?;
+        Ok((counts.likes, counts.dislikes))
     }
 
-    /// Counts a write of a guest that is neither a comment nor a reaction.
+    /// Counts a write of a guest that is no comment.
     async fn count(&self, kind: WriteKind, member: &Member) -> Result<(), Refusal> {
         Ok(self.app.rate_limits.count_write(kind, member.id, self.source.network).await?)
     }

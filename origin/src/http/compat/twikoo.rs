@@ -29,7 +29,7 @@ use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 use crate::importers::markdown_of_html;
 use crate::service::numbered_page::{NumberedPage, RepliedRoot, read_older, read_page};
-use crate::service::{edit, latest, member, publish, subject};
+use crate::service::{ServiceError, edit, latest, member, publish, subject};
 use crate::state::AppState;
 use crate::state::rate_limits::WriteKind;
 
@@ -190,6 +190,8 @@ impl Browser {
     /// Adds to a list what this browser likes and has written, and before its first page what waits for a moderator.
     async fn add_own(&self, list: &mut Value, key: &SubjectKey, asked: AskedPage) -> Result<(), Refusal> {
         let Some(roots) = list["data"].as_array_mut() else { return Ok(()) };
+        self.app().rate_limits.count_read(self.visitor.source.network).await?;
+        let _place = self.app().reads.admit().await.map_err(ServiceError::from)?;
         let mut ids = BTreeSet::new();
         visit(roots, &mut |comment| {
             ids.extend(comment["id"].as_str().and_then(|id| id.parse::<CommentId>().ok()));
