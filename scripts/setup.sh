@@ -339,9 +339,10 @@ fetch_lint() {
 
 RECIPES=$TOOLS/recipes
 
-# setup_recipes: the generators of examples/recipes.test.mjs that are small: MkDocs, and PHP for the plugin of WordPress.
+# setup_recipes: the generators of examples/recipes.test.mjs that are small: MkDocs, and PHP for the plugin of WordPress; jq
+# for examples/from.test.mjs.
 setup_recipes() {
-  apt php php-cli || return
+  apt php php-cli && apt jq jq || return
   cmp -s examples/mkdocs/requirements.txt "$RECIPES/mkdocs/requirements.txt" && return
   apt 'python3 -m ensurepip --version' python3-venv && step "install MkDocs" mkdocs fetch_mkdocs
 }

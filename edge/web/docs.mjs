@@ -14,18 +14,21 @@ const IMAGES = join(DOCS, 'images');
 
 /** The documents in the order of the menu; one that is not named here comes last. */
 const CHAPTERS = [
+  ['Use', ['embedding', 'accounts', 'notifications', 'moderation', 'search', 'media', 'webhooks']],
   [
-    'Use',
+    'Move',
     [
-      'embedding',
       'importing',
       'compat',
-      'accounts',
-      'notifications',
-      'moderation',
-      'search',
-      'media',
-      'webhooks',
+      'from-disqus',
+      'from-wordpress',
+      'from-remark42',
+      'from-artalk',
+      'from-waline',
+      'from-isso',
+      'from-twikoo',
+      'from-commento',
+      'from-giscus',
     ],
   ],
   [
