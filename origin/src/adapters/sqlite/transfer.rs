@@ -66,14 +66,15 @@ fn export_comments(
 fn find_sources(c: &Connection, key: &SubjectKey, ids: &[String]) -> Result<HashMap<String, CommentId>> {
     let Some(subject) = subject_number(c, key)? else { return Ok(HashMap::new()) };
     let sources = serde_json::to_string(ids).map_err(damaged)?;
+    // CROSS JOIN keeps the order: by the names to the rows, and not through all rows of the subject.
     let imported = "SELECT i.source, i.comment_id FROM json_each(?1) j \
-                    JOIN import_source i ON i.subject = ?2 AND i.source = j.value";
+                    CROSS JOIN import_source i ON i.subject = ?2 AND i.source = j.value";
     let imported =
         fetch_all(c, imported, params![sources, subject], |r| Ok((r.get::<_, String>(0)?, comment_id(r.get(1)?)?)))?;
     let mut found: HashMap<String, CommentId> = imported.into_iter().collect();
     let numbers: Vec<CommentId> =
         ids.iter().filter(|id| !found.contains_key(*id)).filter_map(|id| id.parse().ok()).collect();
-    let native = "SELECT c.id FROM json_each(?1) j JOIN comment c ON c.id = j.value AND c.subject = ?2";
+    let native = "SELECT c.id FROM json_each(?1) j CROSS JOIN comment c ON c.id = j.value AND c.subject = ?2";
     let native = fetch_all(c, native, params![json_ids(&numbers), subject], first_id)?;
     found.extend(native.into_iter().map(|id| (id.to_string(), id)));
     Ok(found)
