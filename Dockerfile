@@ -29,6 +29,7 @@ COPY Cargo.toml Cargo.lock ./
 COPY migrations migrations
 COPY shared shared
 COPY edge edge
+COPY packages/rust packages/rust
 COPY tests tests
 COPY origin origin
 COPY --from=page /src/edge/web/dist edge/web/dist

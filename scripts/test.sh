@@ -83,7 +83,7 @@ edge_tests() { EDGE_BUILT=1 node_tests 'tests/edge/**/*.test.mjs' 'examples/*.te
 CLUSTER=(--features gailou-tests/kafka-tls)
 
 # cargo-machete looks for manifests in every folder that it is given, and that of the builds is large.
-CRATES=(edge origin shared tests)
+CRATES=(edge origin packages/rust shared tests)
 
 # builds: the page, the Worker, the tests, and with them the program, whose dependencies would otherwise be built once
 # more, because some tests ask for more of their features.
@@ -164,6 +164,9 @@ lints() {
   stage "lints (cluster)" clippy-cluster cargo clippy --locked --workspace "${CLUSTER[@]}" --all-targets -- -D warnings
   stage "lints (Worker)" clippy-wasm \
     cargo clippy --locked --package gailou-edge --target wasm32-unknown-unknown -- -D warnings
+  # Its own, because the others would have the feature too.
+  stage "lints (client with TLS)" clippy-client \
+    cargo clippy --locked --package gailou-client --features tls --all-targets -- -D warnings
 }
 
 # The same seeds each time, as many as a minute holds without optimisation; `make simulate` takes new ones, and thousands
