@@ -30,6 +30,7 @@ pub mod push;
 pub mod body_budget;
 pub mod bounded_body;
 pub mod rate_limits;
+pub mod recent_writers;
 pub mod word_filter;
 pub mod writes;
 
@@ -61,6 +62,7 @@ pub struct Isolate {
     refused_writes: writes::RefusedWrites,
     event_streams: event_stream::EventStreams,
     body_budget: body_budget::BodyBudget,
+    recent_writers: recent_writers::RecentWriters,
     request_ids: response::RequestIds,
 }
 
@@ -79,6 +81,7 @@ impl Isolate {
             refused_writes: writes::RefusedWrites::default(),
             event_streams: event_stream::EventStreams::default(),
             body_budget: body_budget::BodyBudget::default(),
+            recent_writers: recent_writers::RecentWriters::default(),
             request_ids: response::RequestIds::new(seed),
         }
     }

@@ -28,6 +28,7 @@ use crate::page_key::{PageKey, query_with_language};
 use crate::page_service::{self, PageRequest};
 use crate::ports::{PortFuture, Ports};
 use crate::push;
+use crate::rate_limits::network_of;
 use crate::request_target::canonical_target;
 use crate::response::{REQUEST_ID, problem};
 use crate::writes::{self, RouteRule};
@@ -251,7 +252,9 @@ async fn public_page(
     let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
     let (path, query) = (request.uri().path(), request.uri().query());
     let with_language = query_with_language(path, query, text(ACCEPT_LANGUAGE));
-    match PageKey::parse(path, with_language.as_deref().or(query)) {
+    let network = network_of(requester.client.as_deref());
+    let must_pass = isolate.recent_writers.must_pass_caches(path, network, ports.clock.now_ms());
+    match PageKey::parse(path, with_language.as_deref().or(query)).filter(|_| !must_pass) {
         Some(key) => {
             let if_none_match = text(IF_NONE_MATCH).map(str::to_owned);
             let now_ms = ports.clock.now_ms();

@@ -21,6 +21,7 @@ use crate::cached_page::CachedPage;
 use crate::forward::Requester;
 use crate::page_key::PageKey;
 use crate::page_service;
+use crate::rate_limits::network_of;
 use crate::response::{RequestIds, problem};
 use crate::{EdgeConfig, Isolate, handle, router, routes};
 use convert::{incoming_request, js_bytes, js_headers, outgoing_response};
@@ -54,16 +55,18 @@ async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker:
     let is_moderator_read = |key: &str| {
         page_service::is_moderator_read(&instance.isolate, key, header("authorization").as_deref(), now_ms())
     };
+    let client = header("cf-connecting-ip");
     if method == "GET"
         && let Some(key) = PageKey::parse(path, query)
         && let Some(page) = page_service::fresh_in_memory(&instance.isolate, &key.path_query, now_ms())
         && !header("cache-control").is_some_and(|list| routes::has_no_cache(&list))
         && !is_moderator_read(&key.path_query)
+        && !instance.isolate.recent_writers.must_pass_caches(path, network_of(client.as_deref()), now_ms())
     {
         return respond_from_memory(&page, id.as_str(), header("if-none-match").as_deref());
     }
 
-    let requester = Requester { id, client: header("cf-connecting-ip") };
+    let requester = Requester { id, client };
     let Ok(request) = incoming_request(&request, path_query, &method) else {
         let (code, detail) = (Code::InvalidRequest, "The request cannot be read.");
         return outgoing_response(problem(&requester.id, code, detail, Vec::new())).await;

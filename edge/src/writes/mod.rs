@@ -125,6 +125,7 @@ pub async fn check_and_forward(
     {
         headers.insert(COOKIE, cookies);
     }
+    let is_write = !is_read(&parts.method);
     let method = parts.method;
     let request = ForwardRequest { method, path_query, headers, body, body_mode: BodyMode::Stream, timeout_ms };
     let outcome = forward::send(isolate, ports, requester, request).await;
@@ -133,6 +134,11 @@ pub async fn check_and_forward(
         _ => Vec::new(),
     };
     let mut response = forward::outcome_response(outcome, &requester.id, unreachable_detail);
+    // An outcome that is not known may be a write.
+    if is_write && !response.status().is_client_error() {
+        let network = network_of(requester.client.as_deref());
+        isolate.recent_writers.note(parts.uri.path(), network, ports.clock.now_ms());
+    }
     for cookie in set_cookies {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
