@@ -91,7 +91,7 @@ pub(super) async fn get_or_build<F: Future<Output = ServiceResult<BuiltPage>>>(
     key: &str,
     build: impl Fn() -> F,
 ) -> Result<Arc<ReadyPage>, Refusal> {
-    if let Some(page) = app.page_cache.get(key).await {
+    if let Some(page) = app.page_cache.get_for(network, key).await {
         return Ok(page);
     }
     app.rate_limits.count_read(network).await?;

@@ -17,6 +17,7 @@ use metrics::{Counter, counter, describe_counter};
 use tower_service::Service;
 
 use crate::http::cached_page::send;
+use crate::http::compat::COMPAT_PATHS;
 use crate::http::middleware::{NO_SNIFFING, cors, network_of_socket, request_id};
 use crate::state::AppState;
 
@@ -45,6 +46,10 @@ impl HotPath {
         // The reader of a signed request counts for popularity, so its signature is checked.
         let is_signed = edge.secret.is_some() && request.headers().contains_key(SIGNATURE_HEADER);
         if !is_public || edge.require_edge || is_signed {
+            return None;
+        }
+        // Who has written by a widget of another system is not shown every page in memory.
+        if request.uri().path().starts_with(COMPAT_PATHS) {
             return None;
         }
         let page = self.app.page_cache.get_now(request.uri().path_and_query()?.as_str())?;

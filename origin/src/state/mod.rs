@@ -23,6 +23,7 @@ pub mod settings;
 pub mod sign_in;
 pub mod standings;
 pub mod taken_names;
+pub mod visitor_writes;
 
 use std::sync::Arc;
 

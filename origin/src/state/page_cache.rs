@@ -28,6 +28,7 @@ use crate::ports::journal::CommitListener;
 use crate::ports::popularity::ReadLists;
 use crate::state::admission::{Admission, NotAdmitted};
 use crate::state::read_counters::{ReadCounter, ReadCounters};
+use crate::state::visitor_writes::VisitorWrites;
 use crate::telemetry::measure_call;
 
 /// How long a page is served.
@@ -135,6 +136,7 @@ pub struct PageCache {
     clock: Clock,
     counters: Arc<ReadCounters>,
     admission: Arc<Admission>,
+    visitor_writes: VisitorWrites,
 }
 
 impl PageCache {
@@ -153,6 +155,7 @@ impl PageCache {
             clock,
             counters,
             admission,
+            visitor_writes: VisitorWrites::default(),
         }
     }
 
@@ -180,6 +183,17 @@ impl PageCache {
     /// The page under this key, if it may be served.
     pub async fn get(&self, key: &str) -> Option<Arc<ReadyPage>> {
         self.pages.get(key).await.filter(|page| self.may_be_served(page))
+    }
+
+    /// The page under this key, if it may be served to this network: made after what a visitor of it wrote last.
+    pub async fn get_for(&self, network: Option<IpAddr>, key: &str) -> Option<Arc<ReadyPage>> {
+        let written = self.visitor_writes.last_of(network);
+        self.get(key).await.filter(|page| written.is_none_or(|written| page.made > written))
+    }
+
+    /// Remembers that a visitor of this network has written by a widget of another system.
+    pub fn note_visitor_write(&self, network: Option<IpAddr>) {
+        self.visitor_writes.note(network, self.clock.now());
     }
 
     fn may_be_served(&self, page: &ReadyPage) -> bool {
@@ -318,6 +332,25 @@ mod tests {
             reads: None,
             is_passing: false,
         }
+    }
+
+    #[tokio::test]
+    async fn who_has_written_gets_no_page_from_before_however_slow_its_build_was() {
+        const BUILD_TIME: Duration = Duration::from_millis(50);
+        let (cache, subject) = (cache(), subject("a"));
+        let slow = || async {
+            tokio::time::sleep(BUILD_TIME).await;
+            Ok::<_, NotAdmitted>(page(&subject))
+        };
+        cache.get_or_build("k", slow).await.unwrap();
+        cache.invalidate_subjects(&[ChangedSubject { subject: subject.clone(), version: 2, is_new: true }]);
+        let (writer, reader) = (Some([192, 0, 2, 1].into()), Some([192, 0, 2, 2].into()));
+        cache.note_visitor_write(writer);
+        assert!(cache.get_for(reader, "k").await.is_some(), "others do not wait for the next build");
+        assert!(cache.get_for(writer, "k").await.is_none());
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        cache.build_missing("k", || async { Ok::<_, NotAdmitted>(page(&subject)) }).await.unwrap();
+        assert!(cache.get_for(writer, "k").await.is_some());
     }
 
     /// Gets the page `k` of a subject, counting its builds.

@@ -44,6 +44,8 @@ use crate::state::AppState;
 use crate::state::page_cache::BuiltPage;
 use crate::state::rate_limits::WriteKind;
 
+/// Where the calls of all widgets are.
+pub(super) const COMPAT_PATHS: &str = "/compat/";
 /// Longest name of a page, in bytes: paths of pages with their sites.
 const MAX_PAGE_BYTES: usize = 2_048;
 /// The name of a guest who gives none.
@@ -153,14 +155,31 @@ impl Visitor {
         let max_chars = publish::max_chars(&self.app, key.kind());
         let body = json!({"content": text, "parent_id": parent}).to_string();
         let new = content::parse_new_comment(body.as_bytes(), max_chars).map_err(Refusal::fields)?;
-        Ok(publish::publish(&self.app, &member, &self.source, key, new, None).await?)
+        let published = publish::publish(&self.app, &member, &self.source, key, new, None).await?;
+        self.note_write();
+        Ok(published)
+    }
+
+    /// What this visitor reads from here on has what was written.
+    fn note_write(&self) {
+        self.app.page_cache.note_visitor_write(self.source.network);
     }
 
     /// Puts a reaction of this network, or takes it back; the counts after that.
     async fn react(&self, id: CommentId, change: ReactionChange) -> Result<(u64, u64), Refusal> {
         let member = self.nameless().await?;
         self.count(WriteKind::Reaction, &member).await?;
-        let counts = react::react(&self.app, &member, id, change).await?;
+        self.put_reaction(&member, id, change).await
+    }
+
+    async fn put_reaction(
+        &self,
+        member: &Member,
+        id: CommentId,
+        change: ReactionChange,
+    ) -> Result<(u64, u64), Refusal> {
+        let counts = react::react(&self.app, member, id, change).await?;
+        self.note_write();
         Ok((counts.likes, counts.dislikes))
     }
 
@@ -171,8 +190,7 @@ impl Visitor {
         let overlay = member::read_overlay(&self.app, &member, &[id], None).await?;
         let is_put = overlay.data.get(&id).and_then(|own| own.reaction) == Some(reaction);
         let change = if is_put { ReactionChange::Take(reaction) } else { ReactionChange::Put(reaction) };
-        let counts = react::react(&self.app, &member, id, change).await?;
-        Ok((counts.likes, counts.dislikes))
+        self.put_reaction(&member, id, change).await
     }
 
     /// Counts a write of a guest that is no comment.

@@ -231,6 +231,7 @@ impl Browser {
         let member = self.guest("").await?;
         self.visitor.count(WriteKind::Deletion, &member).await?;
         edit::delete(self.app(), &member, self.named_comment(event)?).await?;
+        self.visitor.note_write();
         Ok(self.answer(json!({"code": 0, "deleted": 1})))
     }
 
