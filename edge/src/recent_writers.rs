@@ -17,7 +17,7 @@ const PAST_CACHES_MS: u64 = 30_000;
 /// Most networks remembered.
 const MAX_NETWORKS: usize = 4_096;
 /// What writes, of the calls of widgets; the others that have a body count views or read.
-const WRITES: [&str; 5] = [
+const WIDGET_WRITES: [&str; 5] = [
     "/compat/waline/api/comment",
     "/compat/artalk/api/v2/comments",
     "/compat/artalk/api/v2/votes/",
@@ -43,7 +43,7 @@ fn key(network: Option<IpAddr>) -> String {
 impl RecentWriters {
     /// Remembers a write that the origin has not refused.
     pub fn note(&self, path: &str, network: Option<IpAddr>, now_ms: u64) {
-        if WRITES.iter().any(|write| path.starts_with(write)) {
+        if WIDGET_WRITES.iter().any(|write| path.starts_with(write)) {
             lock(&self.0).put(key(network).into(), now_ms, 0);
         }
     }
