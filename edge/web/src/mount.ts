@@ -14,9 +14,13 @@ const PASSED_ATTRIBUTES = [
   'emoji',
 ];
 
+/** With one of these the page says itself what it shows of the comments, and where. */
+const OWN_ELEMENTS = 'gailou-comments,gailou-count,gailou-latest,gailou-bell,[data-gailou-count]';
+
 /**
  * Mounts the comments of `data-subject`: around what the server rendered of this subject, else
- * after the script tag, else at the end of the page. An empty one is the page's own. Without `data-subject` it does nothing.
+ * after the script tag, else at the end of the page. An empty one is the page's own, and so is none, of a script in the
+ * body of a page that has no element of ours.
  * `onPlaced` gets the element when it is on the page.
  */
 export function mount(
@@ -24,7 +28,9 @@ export function mount(
   server: string,
   onPlaced: (element: HTMLElement) => void,
 ): void {
-  if (script.dataset.subject === undefined) return;
+  const isAsked = script.dataset.subject !== undefined;
+  const isInHead = document.head.contains(script);
+  if (!isAsked && isInHead) return;
   const element = document.createElement('gailou-comments');
   // Another script on the page may have defined the element, for another server.
   element.setAttribute('api', script.dataset.api || server);
@@ -32,12 +38,12 @@ export function mount(
     const value = script.dataset[name];
     if (value) element.setAttribute(name, value);
   }
-  const isInHead = document.head.contains(script);
   const place = () => {
+    if (!isAsked && document.querySelector(OWN_ELEMENTS)) return;
     placeElement(element, script, isInHead);
     onPlaced(element);
   };
-  if (document.body && !isInHead) place();
+  if (document.readyState !== 'loading' || (isAsked && !isInHead)) place();
   else document.addEventListener('DOMContentLoaded', place);
 }
 
