@@ -337,6 +337,27 @@ fetch_lint() {
   cp tests/lint/requirements.txt "$LINT/requirements.txt"
 }
 
+KUBERNETES=$TOOLS/kubernetes
+
+# setup_operating: what examples/operating.test.mjs runs: Prometheus with promtool, and the shapes of Kubernetes' objects:
+# its own from PyPI, those of operators from npm.
+setup_operating() {
+  apt promtool prometheus || return
+  cmp -s tests/kubernetes/package-lock.json "$KUBERNETES/package-lock.json" &&
+    cmp -s tests/kubernetes/requirements.txt "$KUBERNETES/requirements.txt" && return
+  apt 'python3 -m ensurepip --version' python3-venv && step "fetch the schemas of Kubernetes" kubernetes fetch_kubernetes
+}
+
+fetch_kubernetes() {
+  rm -rf "$KUBERNETES"
+  python3 -m venv "$KUBERNETES" &&
+    "$KUBERNETES/bin/pip" install --quiet --disable-pip-version-check -r tests/kubernetes/requirements.txt &&
+    cp tests/kubernetes/package.json tests/kubernetes/package-lock.json "$KUBERNETES/" &&
+    npm ci --prefix "$KUBERNETES" --ignore-scripts --no-audit --no-fund || return
+  # This file is the last one: its presence means that the installation is complete.
+  cp tests/kubernetes/requirements.txt "$KUBERNETES/"
+}
+
 RECIPES=$TOOLS/recipes
 
 # setup_recipes: the generators of examples/recipes.test.mjs that are small: MkDocs, and PHP for the plugin of WordPress; jq
@@ -414,8 +435,8 @@ setup_test() {
   setup_rust && rust_components && rust_target wasm32-wasip1 && rust_target wasm32-unknown-unknown && setup_node || return
   spawn "$log" "$log" setup_test_tools
   tools=$child
-  setup_services && setup_openssl && setup_chromium && setup_deploy && setup_packages && setup_python_client &&
-    setup_recipes && setup_widgets || return
+  setup_services && setup_openssl && setup_chromium && setup_deploy && setup_operating && setup_packages &&
+    setup_python_client && setup_recipes && setup_widgets || return
   if alive "$tools"; then step "compile the tools" tools-wait wait_for "$tools"; fi
   finish "$tools" || { log_tail "$log"; fail "the tools could not be compiled"; }
 }

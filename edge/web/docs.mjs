@@ -33,7 +33,17 @@ const CHAPTERS = [
   ],
   [
     'Run',
-    ['configuration', 'operations', 'privacy', 'limits', 'logging', 'edge', 'cluster', 'capacity'],
+    [
+      'configuration',
+      'operations',
+      'alerts',
+      'privacy',
+      'limits',
+      'logging',
+      'edge',
+      'cluster',
+      'capacity',
+    ],
   ],
   ['Understand', ['glossary', 'architecture', 'decisions', 'benchmarks', 'testing']],
 ];
