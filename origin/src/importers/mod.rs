@@ -11,6 +11,7 @@ mod disqus;
 mod isso;
 mod json;
 mod pages;
+mod pictures;
 mod remark42;
 mod source;
 mod text;
@@ -258,7 +259,7 @@ impl Export {
             parent: parent.map(|parent| id_of(system, &parent)),
             author: Author::new(id, name, avatar, 0, None),
             content: match comment.content {
-                Content::Markdown(text) => text,
+                Content::Markdown(text) => pictures::as_links(text),
                 Content::Html(html) => text::markdown(&html),
             },
             likes: comment.likes,
