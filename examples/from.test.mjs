@@ -88,7 +88,7 @@ const PAGES = {
     widget: { item: '.isso-comment' },
   },
   twikoo: {
-    files: async () => ({ 'comment.json': await exported('twikoo.json') }),
+    files: async () => ({ 'twikoo-comment.json': await exported('twikoo.json') }),
     widget: { item: '.tk-comment' },
   },
   commento: {

@@ -1,5 +1,7 @@
-//! Exports of every system, as the lines that an import gets. That of Isso was made by Isso; the others are written as
-//! their documentation and their programs say.
+//! Exports of every system, as the lines that an import gets. That of Isso, and those of `server_exports`, were made by the
+//! programs; the others are written as their documentation and their programs say.
+
+mod server_exports;
 
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -274,6 +276,7 @@ fn what_waits_is_taken_where_it_is_asked_for_and_nothing_answers_it() {
         (System::Wordpress, "wordpress.xml", " held ", "3 1 Bob"),
         (System::Artalk, "artalk.artrans", "2 1 Bob +0-0 1635425475000 held waits", "3 1 Bob"),
         (System::Commento, "commento.json", "c3 - Bob +0-0 1551434520000 held waits", "c4 c2 Bob"),
+        (System::Waline, "waline-server.json", "8 1 Fay +0-0 1795940314000 held waits", "6 1 Bob"),
     ] {
         let mut written = Written::default();
         let export = Export { takes_held: true, ..export(system, fixture(name)) };
