@@ -155,6 +155,24 @@ blog.example/2020/hello 5b34de5fee920a003ba49a4b 5b34de5fee920a003ba49a4a Bob +0
     );
 }
 
+/// Valine's database writes a line about the file before a comment a line.
+#[test]
+fn leancloud() {
+    let check = |name: &str, about: &str, expected: &str| {
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(fixture(name)).unwrap()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("Comment.0.jsonl");
+        let comments = json["results"].as_array().unwrap().iter().map(|comment| format!("{comment}\n"));
+        std::fs::write(&file, format!("{about}\n{}", comments.collect::<String>())).unwrap();
+        let mut written = Written::default();
+        let read = export(System::Waline, file).read(&mut written);
+        assert_eq!(read.map_or_else(|error| error.to_string(), |report| report.comments.to_string()), expected);
+    };
+    check("valine.json", r##"#filetype:JSON-streaming {"type":"Class","class":"Comment"}"##, "2");
+    let refusal = "the file has the views of pages, and the comments are the class Comment";
+    check("valine.json", r##"#filetype:JSON-streaming {"type": "Class", "class": "Counter"}"##, refusal);
+}
+
 #[test]
 fn isso() {
     check(
