@@ -5,6 +5,7 @@
 //! it answers what that had answered; one that cannot be read is named.
 
 mod artalk;
+mod comentario;
 mod commento;
 mod discussions;
 mod disqus;

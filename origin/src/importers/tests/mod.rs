@@ -223,6 +223,34 @@ blog.example/2020/hello c4 c2 Bob +0-0 1551434580000 deleted
 }
 
 #[test]
+fn comentario() {
+    check(
+        System::Commento,
+        "commento-3.json",
+        r#"
+blog.example/2020/hello k1 - Ann +2-0 1677664800123 edited pinned first **floor** [a cat](https://e.example/cat.png)
+blog.example/2020/hello k2 k1 Guest +0-1 1677664860000 a reply
+blog.example/2020/hello k3 k1 Bob +0-0 1677664920000 deleted 
+blog.example/2020/hello k6 k1 Bob +0-0 1677665100000 an answer to what was rejected
+BAD comment "k7": its page "p9" is not in the file
+"#,
+        &[(LeftOut::NotApproved, 1), (LeftOut::Spam, 1)],
+    );
+}
+
+#[test]
+fn comentario_before_its_version_3_has_both_fields_of_an_address() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("export.json");
+    let comment =
+        r#"{"commentHex":"c1","host":"blog.example","path":"/a","url":"","creationDate":"2023-03-01T10:00:00Z"}"#;
+    std::fs::write(&file, format!(r#"{{"version":1,"comments":[{comment}],"commenters":[]}}"#)).unwrap();
+    let mut written = Written::default();
+    Export::new(System::Commento, file, "article", None, "").unwrap().read(&mut written).unwrap();
+    assert_eq!(written.text.trim_end(), "blog.example/a c1 - Anonymous +0-0 1677664800000");
+}
+
+#[test]
 fn discussions() {
     check(
         System::Discussions,
@@ -257,6 +285,7 @@ fn subject_is_described_once_by_its_title_and_address() {
         check(system, name, &format!("{hello} -"));
     }
     check(System::Discussions, "discussions.json", &format!("{hello} -"));
+    check(System::Commento, "commento-3.json", &format!("{hello} Hello"));
 }
 
 #[test]
@@ -294,6 +323,7 @@ fn what_waits_is_taken_where_it_is_asked_for_and_nothing_answers_it() {
         (System::Wordpress, "wordpress.xml", " held ", "3 1 Bob"),
         (System::Artalk, "artalk.artrans", "2 1 Bob +0-0 1635425475000 held waits", "3 1 Bob"),
         (System::Commento, "commento.json", "c3 - Bob +0-0 1551434520000 held waits", "c4 c2 Bob"),
+        (System::Commento, "commento-3.json", "k4 - Ann +0-0 1677664980000 held waits", "k6 k1 Bob"),
         (System::Waline, "waline-server.json", "8 1 Fay +0-0 1795940314000 held waits", "6 1 Bob"),
     ] {
         let mut written = Written::default();
