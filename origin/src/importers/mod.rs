@@ -7,6 +7,7 @@
 mod artalk;
 mod comentario;
 mod commento;
+mod discourse;
 mod discussions;
 mod disqus;
 mod isso;
@@ -65,6 +66,8 @@ pub(crate) enum System {
     Commento,
     /// Discussions of GitHub, as its GraphQL interface answers; giscus keeps comments there
     Discussions,
+    /// Topics of Discourse, as it answers `/t/ID.json?print=true`
+    Discourse,
 }
 
 impl System {
@@ -80,6 +83,7 @@ impl System {
             Self::Twikoo => "twikoo",
             Self::Commento => "commento",
             Self::Discussions => "discussions",
+            Self::Discourse => "discourse",
         }
     }
 }
@@ -94,6 +98,12 @@ pub(crate) enum LeftOut {
     Pingback,
     /// It was thrown away there.
     Deleted,
+    /// What the page itself says, as the first post of its topic.
+    Page,
+    /// Moderators alone read it there.
+    Private,
+    /// The system's own line about what a moderator did.
+    Notice,
 }
 
 impl LeftOut {
@@ -104,6 +114,9 @@ impl LeftOut {
             Self::Spam => "spam",
             Self::Pingback => "pingbacks",
             Self::Deleted => "deleted",
+            Self::Page => "pages as posts",
+            Self::Private => "for moderators alone",
+            Self::Notice => "notices",
         }
     }
 }
@@ -299,6 +312,7 @@ fn read_file(system: System, file: &ExportSource, found: &mut Found<'_>) -> anyh
         System::Twikoo => twikoo::read(file, found),
         System::Commento => commento::read(file, found),
         System::Discussions => discussions::read(file, found),
+        System::Discourse => discourse::read(file, found),
     }
 }
 

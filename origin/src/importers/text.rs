@@ -20,6 +20,7 @@ fn converter() -> HtmlToMarkdown {
         .skip_tags(vec!["script", "style", "noscript", "iframe", "template", "svg"])
         .add_handler(vec!["img"], picture_as_link)
         .add_handler(vec!["a"], link)
+        .add_handler(vec!["div"], block)
         .build()
 }
 
@@ -50,6 +51,12 @@ fn link(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {
     let converted = handlers.fallback(element);
     IS_IN_LINK.set(was_in_link);
     converted
+}
+
+/// Under a picture that is a link, Discourse has its size.
+fn block(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {
+    let is_size = IS_IN_LINK.get() && attribute(&element, "class").as_deref() == Some("meta");
+    if is_size { Some(String::new().into()) } else { handlers.fallback(element) }
 }
 
 thread_local! {
@@ -118,6 +125,11 @@ mod tests {
                 "[cat](https://e.example/)",
             ),
             ("<img class=smiley src=\"data:x\" alt=\":)\">", ":)"),
+            (
+                "<a href=\"https://e.example/\"><img src=\"https://e.example/p.png\" alt=cat><div class=meta>1×1</div></a>",
+                "[cat](https://e.example/)",
+            ),
+            ("<div class=meta>a block</div>", "a block"),
             ("1 &lt; 2 &amp; 3", "1 < 2 & 3"),
         ] {
             assert_eq!(markdown(html), expected, "{html}");

@@ -1,6 +1,7 @@
 //! Exports of every system, as the lines that an import gets. That of Isso, and those of `server_exports`, were made by the
 //! programs; the others are written as their documentation and their programs say.
 
+mod discourse;
 mod server_exports;
 
 use std::fmt::Write as _;
@@ -286,6 +287,13 @@ fn subject_is_described_once_by_its_title_and_address() {
     }
     check(System::Discussions, "discussions.json", &format!("{hello} -"));
     check(System::Commento, "commento-3.json", &format!("{hello} Hello"));
+    check(
+        System::Discourse,
+        "discourse.json",
+        &format!(
+            "{hello} Hello\nblog.example/t/a-topic-of-its-own/6 https://blog.example/t/a-topic-of-its-own/6 A topic"
+        ),
+    );
 }
 
 #[test]
@@ -324,6 +332,7 @@ fn what_waits_is_taken_where_it_is_asked_for_and_nothing_answers_it() {
         (System::Artalk, "artalk.artrans", "2 1 Bob +0-0 1635425475000 held waits", "3 1 Bob"),
         (System::Commento, "commento.json", "c3 - Bob +0-0 1551434520000 held waits", "c4 c2 Bob"),
         (System::Commento, "commento-3.json", "k4 - Ann +0-0 1677664980000 held waits", "k6 k1 Bob"),
+        (System::Discourse, "discourse.json", "5/5 5/3 bob +0-0 1588348980000 held reported", "5/7 5/3 Cat"),
         (System::Waline, "waline-server.json", "8 1 Fay +0-0 1795940314000 held waits", "6 1 Bob"),
     ] {
         let mut written = Written::default();
@@ -403,6 +412,8 @@ fn file_of_another_kind_is_refused() {
         (System::Commento, "twikoo.json"),
         (System::Isso, "disqus.xml"),
         (System::Discussions, "commento.json"),
+        (System::Discourse, "commento-3.json"),
+        (System::Discourse, "twikoo.json"),
         (System::Disqus, "isso.db"),
     ] {
         export(system, fixture(name)).read(&mut Written::default()).unwrap_err();
