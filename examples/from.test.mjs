@@ -88,13 +88,13 @@ const PAGES = {
     widget: { item: '.isso-comment' },
   },
   twikoo: {
-    files: async () => ({ 'comment.json': await exported('twikoo.json') }),
+    files: async () => ({ 'twikoo-comment.json': await exported('twikoo.json') }),
     widget: { item: '.tk-comment' },
   },
   commento: {
     files: async () => ({
       'commento-export.json.gz': gzipSync(await exported('commento.json')),
-      'comentario-export.json.gz': gzipSync(JSON.stringify(COMENTARIO)),
+      'comentario-export.json.gz': gzipSync(await exported('commento-3.json')),
     }),
   },
   giscus: {
@@ -110,40 +110,6 @@ const PAGES = {
       node -e 'for (const node of require("${EXPORTS}/discussions.json").data.repository.discussions.nodes) console.log(JSON.stringify(node))'`,
     },
   },
-};
-
-/** The export of Comentario 3. */
-const COMENTARIO = {
-  version: 3,
-  pages: [{ id: 'p1', path: '/2020/hello/', title: 'Hello' }],
-  comments: [
-    {
-      id: 'k1',
-      pageId: 'p1',
-      markdown: 'first **floor**',
-      html: '<p>first <strong>floor</strong></p>',
-      score: 2,
-      isApproved: true,
-      createdTime: '2023-03-01T10:00:00.123Z',
-      userCreated: 'u1',
-    },
-    {
-      id: 'k2',
-      parentId: 'k1',
-      pageId: 'p1',
-      isDeleted: true,
-      createdTime: '2023-03-01T10:01:00Z',
-    },
-    {
-      id: 'k3',
-      pageId: 'p1',
-      markdown: 'waits',
-      isPending: true,
-      createdTime: '2023-03-01T10:02:00Z',
-      userCreated: 'u1',
-    },
-  ],
-  commenters: [{ id: 'u1', email: 'ann@mail.example', name: 'Ann' }],
 };
 
 /** What LeanCloud exports of Valine: a line about the file, then a comment a line. */

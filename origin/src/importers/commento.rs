@@ -1,11 +1,11 @@
-//! The JSON file of Commento and Comentario: comments, and who wrote them.
+//! The JSON file of Commento and of Comentario before its version 3: comments, and who wrote them.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 
 use crate::importers::source::ExportSource;
-use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
+use crate::importers::{Content, ForeignComment, Found, LeftOut, comentario, json, text};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -21,9 +21,12 @@ struct Commenter {
 #[serde(rename_all = "camelCase")]
 struct CommentoComment {
     comment_hex: String,
-    #[serde(default)]
+    #[serde(default, alias = "host")]
     domain: String,
-    #[serde(alias = "path")]
+    /// Commento writes one of them; Comentario both, of which one may be empty.
+    #[serde(default)]
+    path: String,
+    #[serde(default)]
     url: String,
     #[serde(default)]
     commenter_hex: String,
@@ -48,6 +51,10 @@ const NO_PARENT: &str = "root";
 const NO_COMMENTER: &str = "anonymous";
 
 pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
+    let pages = comentario::pages(file)?;
+    if !pages.is_empty() {
+        return comentario::read(file, pages, found);
+    }
     let mut commenters = HashMap::new();
     json::each(file, &["commenters"], |commenter: Result<Commenter, String>| {
         if let Ok(commenter) = commenter {
@@ -85,9 +92,10 @@ fn parent(hex: String) -> Option<String> {
 
 fn comment(entry: CommentoComment, commenters: &HashMap<String, Commenter>) -> Result<ForeignComment, String> {
     let author = commenters.get(&entry.commenter_hex).filter(|_| entry.commenter_hex != NO_COMMENTER);
-    let page = match entry.url.starts_with('/') && !entry.domain.is_empty() {
-        true => format!("https://{}{}", entry.domain, entry.url),
-        false => entry.url,
+    let page = if entry.path.is_empty() { entry.url } else { entry.path };
+    let page = match page.starts_with('/') && !entry.domain.is_empty() {
+        true => format!("https://{}{page}", entry.domain),
+        false => page,
     };
     Ok(ForeignComment {
         page,

@@ -5,12 +5,15 @@
 //! it answers what that had answered; one that cannot be read is named.
 
 mod artalk;
+mod comentario;
 mod commento;
+mod discourse;
 mod discussions;
 mod disqus;
 mod isso;
 mod json;
 mod pages;
+mod pictures;
 mod remark42;
 mod source;
 mod text;
@@ -63,6 +66,8 @@ pub(crate) enum System {
     Commento,
     /// Discussions of GitHub, as its GraphQL interface answers; giscus keeps comments there
     Discussions,
+    /// Topics of Discourse, as it answers `/t/ID.json?print=true`
+    Discourse,
 }
 
 impl System {
@@ -78,6 +83,7 @@ impl System {
             Self::Twikoo => "twikoo",
             Self::Commento => "commento",
             Self::Discussions => "discussions",
+            Self::Discourse => "discourse",
         }
     }
 }
@@ -92,6 +98,12 @@ pub(crate) enum LeftOut {
     Pingback,
     /// It was thrown away there.
     Deleted,
+    /// What the page itself says, as the first post of its topic.
+    Page,
+    /// Moderators alone read it there.
+    Private,
+    /// The system's own line about what a moderator did.
+    Notice,
 }
 
 impl LeftOut {
@@ -102,6 +114,9 @@ impl LeftOut {
             Self::Spam => "spam",
             Self::Pingback => "pingbacks",
             Self::Deleted => "deleted",
+            Self::Page => "pages as posts",
+            Self::Private => "for moderators alone",
+            Self::Notice => "notices",
         }
     }
 }
@@ -258,7 +273,7 @@ impl Export {
             parent: parent.map(|parent| id_of(system, &parent)),
             author: Author::new(id, name, avatar, 0, None),
             content: match comment.content {
-                Content::Markdown(text) => text,
+                Content::Markdown(text) => pictures::as_links(text),
                 Content::Html(html) => text::markdown(&html),
             },
             likes: comment.likes,
@@ -297,6 +312,7 @@ fn read_file(system: System, file: &ExportSource, found: &mut Found<'_>) -> anyh
         System::Twikoo => twikoo::read(file, found),
         System::Commento => commento::read(file, found),
         System::Discussions => discussions::read(file, found),
+        System::Discourse => discourse::read(file, found),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Texts of other systems: HTML as Markdown, times, names.
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 use chrono::{DateTime, NaiveDateTime};
@@ -8,6 +9,7 @@ use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::{Element, HtmlToMarkdown};
 
 use crate::domain::import_line::MAX_SUBJECT_TEXT_CHARS;
+use crate::importers::pictures;
 
 /// The name of who gave none.
 const UNNAMED_AUTHOR: &str = "Anonymous";
@@ -17,28 +19,50 @@ fn converter() -> HtmlToMarkdown {
     HtmlToMarkdown::builder()
         .skip_tags(vec!["script", "style", "noscript", "iframe", "template", "svg"])
         .add_handler(vec!["img"], picture_as_link)
+        .add_handler(vec!["a"], link)
+        .add_handler(vec!["div"], block)
         .build()
+}
+
+fn attribute(element: &Element, name: &str) -> Option<String> {
+    let found = element.attrs.iter().find(|attribute| &*attribute.name.local == name);
+    found.map(|attribute| attribute.value.to_string()).filter(|value| !value.is_empty())
 }
 
 /// A picture is a link to where it lies: the pages here load none from elsewhere.
 #[expect(clippy::needless_pass_by_value, reason = "the signature of the library's handlers")]
 fn picture_as_link(_: &dyn Handlers, element: Element) -> Option<HandlerResult> {
-    let attribute = |name: &str| {
-        let found = element.attrs.iter().find(|attribute| &*attribute.name.local == name);
-        found.map(|attribute| attribute.value.to_string()).filter(|value| !value.is_empty())
-    };
-    let alt = attribute("alt");
-    match attribute("src").filter(|address| address.starts_with("http")) {
+    let alt = attribute(&element, "alt");
+    match attribute(&element, "src").filter(|address| pictures::is_web_address(address)) {
         Some(address) => {
-            Some(format!("[{}]({address})", alt.as_deref().unwrap_or("image").replace(['[', ']'], "")).into())
+            let description = alt.unwrap_or_default();
+            let is_in_link = IS_IN_LINK.get();
+            Some(if is_in_link { pictures::text(&description) } else { pictures::link(&description, &address) }.into())
         }
         // Smileys are pictures with their text.
         None => alt.map(HandlerResult::from),
     }
 }
 
+/// A link has no other inside: a picture in it is its description.
+fn link(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {
+    let was_in_link = IS_IN_LINK.get();
+    IS_IN_LINK.set(was_in_link || attribute(&element, "href").is_some());
+    let converted = handlers.fallback(element);
+    IS_IN_LINK.set(was_in_link);
+    converted
+}
+
+/// Under a picture that is a link, Discourse has its size.
+fn block(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {
+    let is_size = IS_IN_LINK.get() && attribute(&element, "class").as_deref() == Some("meta");
+    if is_size { Some(String::new().into()) } else { handlers.fallback(element) }
+}
+
 thread_local! {
     static HTML_CONVERTER: HtmlToMarkdown = converter();
+    /// Whether what is converted stands in a link.
+    static IS_IN_LINK: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The Markdown of a text in HTML.
@@ -95,7 +119,17 @@ mod tests {
             ("<a href=\"https://e.example/x\">x</a>", "[x](https://e.example/x)"),
             ("<script>alert(1)</script><iframe src=x></iframe>ok", "ok"),
             ("<img src=\"https://e.example/p.png\" alt=\"a [cat]\">", "[a cat](https://e.example/p.png)"),
+            ("<img src=\"https://e.example/a b(1).png\">", "[image](https://e.example/a%20b%281%29.png)"),
+            (
+                "<a href=\"https://e.example/\"><img src=\"https://e.example/p.png\" alt=cat></a>",
+                "[cat](https://e.example/)",
+            ),
             ("<img class=smiley src=\"data:x\" alt=\":)\">", ":)"),
+            (
+                "<a href=\"https://e.example/\"><img src=\"https://e.example/p.png\" alt=cat><div class=meta>1×1</div></a>",
+                "[cat](https://e.example/)",
+            ),
+            ("<div class=meta>a block</div>", "a block"),
             ("1 &lt; 2 &amp; 3", "1 < 2 & 3"),
         ] {
             assert_eq!(markdown(html), expected, "{html}");

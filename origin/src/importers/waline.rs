@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 
+use anyhow::ensure;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -40,6 +41,10 @@ struct WalineComment {
 
 /// Longest line that is a comment: a whole file may be one line.
 const MAX_COMMENT_LINE_BYTES: u64 = 1 << 20;
+/// What a line about the file begins with, where its hosted database writes one before the comments.
+const LINE_ABOUT_FILE: &str = "#";
+/// In that line, where the file has no comments.
+const CLASS_OF_VIEWS: &str = r#""class":"Counter""#;
 
 pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     let mut number = 0;
@@ -64,13 +69,10 @@ pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result
         found.left_out(why, json::as_text(&entry.id), some(&entry.pid));
         Ok(())
     };
-    // The hosted database exports a comment a line, or a list of results.
-    let mut first = Vec::new();
-    BufReader::new(file.peek()?.take(MAX_COMMENT_LINE_BYTES)).read_until(b'\n', &mut first)?;
-    if serde_json::from_slice::<WalineComment>(&first).is_ok() {
+    if has_comment_a_line(file)? {
         for line in BufReader::new(file.open()?).lines() {
             let line = line?;
-            if !line.trim().is_empty() {
+            if !line.trim().is_empty() && !line.starts_with(LINE_ABOUT_FILE) {
                 each(serde_json::from_str(&line).map_err(|error| error.to_string()))?;
             }
         }
@@ -81,6 +83,23 @@ pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result
     }
     json::each(file, &["data", "Comment"], &mut each)?;
     json::each(file, &["results"], &mut each)
+}
+
+/// Whether the file has a comment a line, as the hosted database exports them, with or without a line about the file before;
+/// else it has a list of results.
+fn has_comment_a_line(file: &ExportSource) -> anyhow::Result<bool> {
+    let mut first = Vec::new();
+    BufReader::new(file.peek()?.take(MAX_COMMENT_LINE_BYTES)).read_until(b'\n', &mut first)?;
+    if first.starts_with(LINE_ABOUT_FILE.as_bytes()) {
+        // Lines of the class `Counter` have an address and a time, too.
+        let about = String::from_utf8_lossy(&first).replace(' ', "");
+        ensure!(
+            !about.contains(CLASS_OF_VIEWS),
+            "the file has the views of pages, and the comments are the class Comment"
+        );
+        return Ok(true);
+    }
+    Ok(serde_json::from_slice::<WalineComment>(&first).is_ok())
 }
 
 fn some(value: &Value) -> Option<String> {

@@ -4237,7 +4237,7 @@ export interface operations {
                 /** @description `1`: all lines or none. */
                 strict?: "0" | "1";
                 /** @description The system that the body is an export of. */
-                from?: "disqus" | "wordpress" | "remark42" | "artalk" | "waline" | "isso" | "twikoo" | "commento" | "discussions";
+                from?: "disqus" | "wordpress" | "remark42" | "artalk" | "waline" | "isso" | "twikoo" | "commento" | "discussions" | "discourse";
                 /** @description With `from`: the type of the pages' subjects, else `article`. */
                 type?: string;
                 /** @description With `from`: the site of pages that are exported as paths. */

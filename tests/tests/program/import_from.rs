@@ -54,6 +54,62 @@ async fn export_of_disqus_is_looked_at_and_then_imported_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn dry_run_says_what_of_each_export_would_be_imported() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let valine = std::fs::read(exported_by("valine.json")).unwrap();
+    let results = serde_json::from_slice::<Value>(&valine).unwrap()["results"].take();
+    let lines: String = results.as_array().unwrap().iter().map(|comment| format!("{comment}\n")).collect();
+    let about = r##"#filetype:JSON-streaming {"type":"Class","class":"Comment"}"##;
+    let leancloud = write_file(directory.path(), "Comment.0.jsonl", &format!("{about}\n{lines}"));
+    let hello = "article/blog.example/2020/hello";
+    for (system, file, subjects, counts) in [
+        (
+            "commento",
+            exported_by("commento-3.json"),
+            vec![format!("{hello}\t4\thttps://blog.example/2020/hello/")],
+            r#"{"subjects":1,"comments":4,"left_out":2,"bad":1}"#,
+        ),
+        (
+            "waline",
+            leancloud,
+            vec![format!("{hello}\t2\t/2020/hello/")],
+            r#"{"subjects":1,"comments":2,"left_out":0,"bad":0}"#,
+        ),
+        (
+            "waline",
+            exported_by("waline-server.json"),
+            vec![format!("{hello}\t5\t/2020/hello/"), "article/blog.example/about.html\t1\t/about.html".to_owned()],
+            r#"{"subjects":2,"comments":6,"left_out":2,"bad":0}"#,
+        ),
+        (
+            "twikoo",
+            exported_by("twikoo-server.json"),
+            vec![
+                format!("{hello}\t5\thttps://blog.example/2020/hello/"),
+                "article/blog.example/about.html\t1\thttps://blog.example/about.html".to_owned(),
+            ],
+            r#"{"subjects":2,"comments":6,"left_out":1,"bad":0}"#,
+        ),
+        (
+            "discourse",
+            exported_by("discourse.json"),
+            vec![
+                format!("{hello}\t4\thttps://blog.example/2020/hello/"),
+                "article/blog.example/t/a-topic-of-its-own/6\t2\t/t/a-topic-of-its-own/6".to_owned(),
+            ],
+            r#"{"subjects":2,"comments":6,"left_out":4,"bad":3}"#,
+        ),
+    ] {
+        let dry = run_on(&data, &["import", "--from", system, &file, "--site", "blog.example", "--dry-run"]).await;
+        let lines: Vec<&str> = dry.stdout.lines().collect();
+        let expected: Vec<&str> = subjects.iter().map(String::as_str).chain([counts]).collect();
+        assert_eq!((dry.code, lines), (Some(0), expected), "{file}: {}", dry.stderr);
+    }
+    assert!(!data.exists(), "nothing is written");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn export_is_imported_by_the_server_that_runs_with_rules_for_addresses() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");

@@ -26,6 +26,7 @@ const SYSTEMS = [
   ['twikoo', 'Twikoo'],
   ['commento', 'Commento, Comentario'],
   ['discussions', 'GitHub Discussions, giscus'],
+  ['discourse', 'Discourse'],
 ] as const;
 
 export function Transfer() {

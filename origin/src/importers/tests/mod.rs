@@ -1,5 +1,8 @@
-//! Exports of every system, as the lines that an import gets. That of Isso was made by Isso; the others are written as
-//! their documentation and their programs say.
+//! Exports of every system, as the lines that an import gets. That of Isso, and those of `server_exports`, were made by the
+//! programs; the others are written as their documentation and their programs say.
+
+mod discourse;
+mod server_exports;
 
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -153,6 +156,24 @@ blog.example/2020/hello 5b34de5fee920a003ba49a4b 5b34de5fee920a003ba49a4a Bob +0
     );
 }
 
+/// Valine's database writes a line about the file before a comment a line.
+#[test]
+fn leancloud() {
+    let check = |name: &str, about: &str, expected: &str| {
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(fixture(name)).unwrap()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("Comment.0.jsonl");
+        let comments = json["results"].as_array().unwrap().iter().map(|comment| format!("{comment}\n"));
+        std::fs::write(&file, format!("{about}\n{}", comments.collect::<String>())).unwrap();
+        let mut written = Written::default();
+        let read = export(System::Waline, file).read(&mut written);
+        assert_eq!(read.map_or_else(|error| error.to_string(), |report| report.comments.to_string()), expected);
+    };
+    check("valine.json", r##"#filetype:JSON-streaming {"type":"Class","class":"Comment"}"##, "2");
+    let refusal = "the file has the views of pages, and the comments are the class Comment";
+    check("valine.json", r##"#filetype:JSON-streaming {"type": "Class", "class": "Counter"}"##, refusal);
+}
+
 #[test]
 fn isso() {
     check(
@@ -203,6 +224,34 @@ blog.example/2020/hello c4 c2 Bob +0-0 1551434580000 deleted
 }
 
 #[test]
+fn comentario() {
+    check(
+        System::Commento,
+        "commento-3.json",
+        r#"
+blog.example/2020/hello k1 - Ann +2-0 1677664800123 edited pinned first **floor** [a cat](https://e.example/cat.png)
+blog.example/2020/hello k2 k1 Guest +0-1 1677664860000 a reply
+blog.example/2020/hello k3 k1 Bob +0-0 1677664920000 deleted 
+blog.example/2020/hello k6 k1 Bob +0-0 1677665100000 an answer to what was rejected
+BAD comment "k7": its page "p9" is not in the file
+"#,
+        &[(LeftOut::NotApproved, 1), (LeftOut::Spam, 1)],
+    );
+}
+
+#[test]
+fn comentario_before_its_version_3_has_both_fields_of_an_address() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("export.json");
+    let comment =
+        r#"{"commentHex":"c1","host":"blog.example","path":"/a","url":"","creationDate":"2023-03-01T10:00:00Z"}"#;
+    std::fs::write(&file, format!(r#"{{"version":1,"comments":[{comment}],"commenters":[]}}"#)).unwrap();
+    let mut written = Written::default();
+    Export::new(System::Commento, file, "article", None, "").unwrap().read(&mut written).unwrap();
+    assert_eq!(written.text.trim_end(), "blog.example/a c1 - Anonymous +0-0 1677664800000");
+}
+
+#[test]
 fn discussions() {
     check(
         System::Discussions,
@@ -237,6 +286,14 @@ fn subject_is_described_once_by_its_title_and_address() {
         check(system, name, &format!("{hello} -"));
     }
     check(System::Discussions, "discussions.json", &format!("{hello} -"));
+    check(System::Commento, "commento-3.json", &format!("{hello} Hello"));
+    check(
+        System::Discourse,
+        "discourse.json",
+        &format!(
+            "{hello} Hello\nblog.example/t/a-topic-of-its-own/6 https://blog.example/t/a-topic-of-its-own/6 A topic"
+        ),
+    );
 }
 
 #[test]
@@ -274,6 +331,9 @@ fn what_waits_is_taken_where_it_is_asked_for_and_nothing_answers_it() {
         (System::Wordpress, "wordpress.xml", " held ", "3 1 Bob"),
         (System::Artalk, "artalk.artrans", "2 1 Bob +0-0 1635425475000 held waits", "3 1 Bob"),
         (System::Commento, "commento.json", "c3 - Bob +0-0 1551434520000 held waits", "c4 c2 Bob"),
+        (System::Commento, "commento-3.json", "k4 - Ann +0-0 1677664980000 held waits", "k6 k1 Bob"),
+        (System::Discourse, "discourse.json", "5/5 5/3 bob +0-0 1588348980000 held reported", "5/7 5/3 Cat"),
+        (System::Waline, "waline-server.json", "8 1 Fay +0-0 1795940314000 held waits", "6 1 Bob"),
     ] {
         let mut written = Written::default();
         let export = Export { takes_held: true, ..export(system, fixture(name)) };
@@ -352,6 +412,8 @@ fn file_of_another_kind_is_refused() {
         (System::Commento, "twikoo.json"),
         (System::Isso, "disqus.xml"),
         (System::Discussions, "commento.json"),
+        (System::Discourse, "commento-3.json"),
+        (System::Discourse, "twikoo.json"),
         (System::Disqus, "isso.db"),
     ] {
         export(system, fixture(name)).read(&mut Written::default()).unwrap_err();
