@@ -14,7 +14,7 @@ use crate::importers::source::ExportSource;
 use crate::importers::{Content, ForeignComment, Found, LeftOut, json, text};
 
 #[derive(Deserialize)]
-struct Topic {
+struct DiscourseTopic {
     id: u64,
     #[serde(default)]
     title: String,
@@ -112,7 +112,7 @@ struct TopicPage {
 
 pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
     let (mut topics, mut number) = (BTreeMap::<u64, FoundPosts>::new(), 0);
-    let mut each = |topic: Result<Topic, String>| {
+    let mut each = |topic: Result<DiscourseTopic, String>| {
         number += 1;
         match topic {
             Ok(topic) => {
@@ -143,8 +143,8 @@ pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result
     Ok(())
 }
 
-fn add(topic: Topic, found_posts: &mut FoundPosts, found: &mut Found<'_>) -> anyhow::Result<()> {
-    let Topic { id, title, slug, embed_url, post_stream } = topic;
+fn add(topic: DiscourseTopic, found_posts: &mut FoundPosts, found: &mut Found<'_>) -> anyhow::Result<()> {
+    let DiscourseTopic { id, title, slug, embed_url, post_stream } = topic;
     let PostStream { posts, stream } = post_stream;
     found_posts.all.extend(stream);
     found_posts.found.extend(posts.iter().map(|post| post.id));
