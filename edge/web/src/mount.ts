@@ -14,13 +14,9 @@ const PASSED_ATTRIBUTES = [
   'emoji',
 ];
 
-/** With one of these the page says itself what it shows of the comments, and where. */
-const OWN_ELEMENTS = 'gailou-comments,gailou-count,gailou-latest,gailou-bell,[data-gailou-count]';
-
 /**
  * Mounts the comments of `data-subject`: around what the server rendered of this subject, else
- * after the script tag, else at the end of the page. An empty one is the page's own, and so is none, of a script in the
- * body of a page that has no element of ours.
+ * after the script tag, else at the end of the page. An empty one is the page's own. Without `data-subject` it does nothing.
  * `onPlaced` gets the element when it is on the page.
  */
 export function mount(
@@ -28,9 +24,7 @@ export function mount(
   server: string,
   onPlaced: (element: HTMLElement) => void,
 ): void {
-  const isAsked = script.dataset.subject !== undefined;
-  const isInHead = document.head.contains(script);
-  if (!isAsked && isInHead) return;
+  if (script.dataset.subject === undefined) return;
   const element = document.createElement('gailou-comments');
   // Another script on the page may have defined the element, for another server.
   element.setAttribute('api', script.dataset.api || server);
@@ -38,12 +32,12 @@ export function mount(
     const value = script.dataset[name];
     if (value) element.setAttribute(name, value);
   }
+  const isInHead = document.head.contains(script);
   const place = () => {
-    if (!isAsked && document.querySelector(OWN_ELEMENTS)) return;
     placeElement(element, script, isInHead);
     onPlaced(element);
   };
-  if (document.readyState !== 'loading' || (isAsked && !isInHead)) place();
+  if (document.body && !isInHead) place();
   else document.addEventListener('DOMContentLoaded', place);
 }
 
