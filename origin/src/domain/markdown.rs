@@ -17,7 +17,7 @@ use linkify::{LinkFinder, LinkKind};
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream, html};
 
 /// Beside what Markdown has by itself.
-const MARKDOWN_EXTENSIONS: Options =
+pub(crate) const MARKDOWN_EXTENSIONS: Options =
     Options::ENABLE_STRIKETHROUGH.union(Options::ENABLE_TABLES).union(Options::ENABLE_TASKLISTS);
 /// The schemes of the addresses that a link may have.
 const LINK_SCHEMES: [&str; 3] = ["http", "https", "mailto"];

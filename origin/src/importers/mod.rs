@@ -11,6 +11,7 @@ mod disqus;
 mod isso;
 mod json;
 mod pages;
+mod pictures;
 mod remark42;
 mod source;
 mod text;
@@ -188,6 +189,8 @@ pub(crate) struct Export {
     pub(crate) avatars: Option<String>,
     /// Whether comments that wait for approval are taken, to wait here, too.
     pub(crate) takes_held: bool,
+    /// Whether lines name the pictures of their comments.
+    pub(crate) names_pictures: bool,
 }
 
 impl Export {
@@ -208,7 +211,8 @@ impl Export {
             Url::parse(&address).ok()
         };
         let source = ExportSource::new(file, Arc::new(|_, _| {}));
-        Ok(Self { system, source, pages, site: site.and_then(parse_site), avatars: None, takes_held: false })
+        let site = site.and_then(parse_site);
+        Ok(Self { system, source, pages, site, avatars: None, takes_held: false, names_pictures: false })
     }
 
     /// The same, in this file.
@@ -257,6 +261,7 @@ impl Export {
             root: None,
             parent: parent.map(|parent| id_of(system, &parent)),
             author: Author::new(id, name, avatar, 0, None),
+            pictures: if self.names_pictures { pictures::addresses(&comment.content) } else { Vec::new() },
             content: match comment.content {
                 Content::Markdown(text) => text,
                 Content::Html(html) => text::markdown(&html),
