@@ -18,6 +18,7 @@ pub mod oauth2_github;
 pub mod object_store;
 pub mod oidc;
 pub mod opensearch;
+pub mod picture_hosts;
 mod provider_http;
 pub mod public_address;
 #[cfg(feature = "cluster")]

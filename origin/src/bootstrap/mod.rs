@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod data_directory;
 mod embedded;
 pub mod mail;
+pub mod pictures;
 pub mod restore;
 mod search;
 pub mod sign_in;
@@ -26,8 +27,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::adapters::accounts_http::AccountsClient;
-use crate::adapters::avatar_service::AvatarClient;
-use crate::adapters::chosen_pictures::ChosenPictureClient;
 use crate::adapters::classifier::ClassifierClient;
 use crate::adapters::cloudflare::{SiteverifyClient, WorkerClient};
 use crate::adapters::memory::rate_limits::MemoryRateCounters;
@@ -51,7 +50,6 @@ use crate::jobs::{
     keep_refused_texts, notify, push, rank_again, send_mails, share_read_counts, sweep, sweep_media,
 };
 use crate::ports::accounts::Accounts as _;
-use crate::ports::avatars::{AvatarService, ChosenPictures};
 use crate::ports::broker::Broker;
 use crate::ports::classifier::Classifier;
 use crate::ports::dependencies::{Dependencies, ServerSettings};
@@ -193,7 +191,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         classifier: classifier(&config),
         accounts: accounts(&config),
         mailer: mail::choose(&config)?,
-        avatars: Avatars::new(avatar_service(&config), chosen_pictures(&config)),
+        avatars: Avatars::new(pictures::avatar_service(&config), pictures::chosen_pictures(&config)),
         sign_in: sign_in::open(&config, &**tables).await?,
         claimed_addresses: ClaimedAddresses::default(),
         cursor_key: CursorKey::new(&cursor_secret),
@@ -439,16 +437,6 @@ fn classifier(config: &Config) -> Option<Arc<dyn Classifier>> {
 fn accounts(config: &Config) -> Option<Arc<AccountCache>> {
     let (settings, client) = (&config.accounts, AccountsClient::new(&config.accounts)?);
     Some(Arc::new(AccountCache::new(Arc::new(client), settings.max_wait(), settings.fresh_for())))
-}
-
-/// The service that has pictures by the hashes of e-mail addresses.
-fn avatar_service(config: &Config) -> Option<Arc<dyn AvatarService>> {
-    AvatarClient::new(&config.avatars).map(|client| Arc::new(client) as Arc<dyn AvatarService>)
-}
-
-/// The hosts of pictures that owners of accounts have chosen. Where webhooks may lead is where it may fetch.
-fn chosen_pictures(config: &Config) -> Arc<dyn ChosenPictures> {
-    Arc::new(ChosenPictureClient::new(config.webhooks.allow_private))
 }
 
 /// Whether the host's service answers, about a member that it need not know; `None` without one.

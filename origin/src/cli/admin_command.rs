@@ -20,7 +20,7 @@ use crate::service::import::Input;
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum AdminCommand {
     Admin,
-    Import { strict: bool },
+    Import { strict: bool, fetch_pictures: bool },
     Export { subject: Option<export::SubjectArgument> },
     Backup { path: PathBuf },
     Words { action: TermAction },
@@ -45,7 +45,7 @@ impl AdminCommand {
     pub(super) async fn run(self, app: &Process, input: &mut dyn Input, console: &mut dyn Console) -> u8 {
         let done = match self {
             Self::Admin => admin::run(app, console).await,
-            Self::Import { strict } => import::run(app, strict, input, console).await,
+            Self::Import { strict, fetch_pictures } => import::run(app, strict, fetch_pictures, input, console).await,
             Self::Export { subject } => export::run(app, subject, console).await,
             Self::Backup { path } => backup::run(app, &path, console).await,
             Self::Words { action } => words::load(app, action, input, console).await,

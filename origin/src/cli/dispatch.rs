@@ -33,7 +33,7 @@ pub(super) async fn run_command(config: Config, command: AdminCommand, mut input
     let mut console = Terminal::new();
     if let CommandInput::Export(export) = &mut input {
         export.show_progress(console.reading());
-        let is_strict = matches!(command, AdminCommand::Import { strict: true });
+        let is_strict = matches!(command, AdminCommand::Import { strict: true, .. });
         if export.is_dry_run {
             return export.dry_run(&config);
         }

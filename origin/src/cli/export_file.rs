@@ -15,7 +15,7 @@ use indicatif::ProgressBar;
 use crate::config::Config;
 use crate::domain::import_line::{ImportLine, SubjectDescription};
 use crate::importers::{Export, ExportReader, ExportReport, System};
-use crate::service::import::{ExportInput, pictures_by_hash};
+use crate::service::import::{ExportInput, count_pictures, pictures_by_hash};
 
 /// Which export of another system is read, and which subjects its pages are.
 #[derive(Debug, Clone, Args)]
@@ -50,11 +50,11 @@ pub(super) struct ExportFile {
 }
 
 impl ExportFile {
-    /// The export that the options name; `None` where they name none.
+    /// The export that the options name; `None` where they name none. `fetch_pictures`: its lines name pictures.
     ///
     /// # Errors
     /// When a rule of the map or the site cannot be read, or the export is standard input.
-    pub(super) fn new(options: ExportOptions, file: &Path) -> anyhow::Result<Option<Self>> {
+    pub(super) fn new(options: ExportOptions, fetch_pictures: bool, file: &Path) -> anyhow::Result<Option<Self>> {
         let ExportOptions { from, kind, site, map, held, dry_run: is_dry_run } = options;
         let Some(system) = from else { return Ok(None) };
         anyhow::ensure!(file != Path::new("-"), "an export is read twice, so it must be a file and not standard input");
@@ -62,6 +62,7 @@ impl ExportFile {
         let rules = map.map(read).transpose()?.unwrap_or_default();
         let mut export = Export::new(system, file.to_owned(), &kind, site.as_deref(), &rules)?;
         export.takes_held = held;
+        export.names_pictures = fetch_pictures;
         Ok(Some(Self { export, is_dry_run, bar: ProgressBar::hidden() }))
     }
 
@@ -80,7 +81,7 @@ impl ExportFile {
     /// # Errors
     /// When the file cannot be read.
     pub(super) fn dry_run(&self, config: &Config) -> anyhow::Result<u8> {
-        let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0, bar: &self.bar };
+        let mut counted = CountedPages::new(config, &self.bar);
         let report = self.read(&mut counted)?;
         let mut out = io::stdout().lock();
         for (subject, (page, comments)) in &counted.subjects {
@@ -88,7 +89,11 @@ impl ExportFile {
         }
         let (bad, left_out) = (report.bad + counted.bad, report.left_out.values().sum::<u64>());
         let (comments, subjects) = (report.comments - counted.bad, counted.subjects.len());
-        writeln!(out, "{{\"subjects\":{subjects},\"comments\":{comments},\"left_out\":{left_out},\"bad\":{bad}}}")?;
+        write!(out, "{{\"subjects\":{subjects},\"comments\":{comments},\"left_out\":{left_out},\"bad\":{bad}")?;
+        if self.export.names_pictures {
+            write!(out, ",\"pictures\":{}", counted.pictures)?;
+        }
+        writeln!(out, "}}")?;
         self.print_left_out(&report)?;
         Ok(0)
     }
@@ -98,7 +103,7 @@ impl ExportFile {
     /// # Errors
     /// When the file cannot be read.
     pub(super) fn is_complete(&self, config: &Config) -> anyhow::Result<bool> {
-        let mut counted = CountedPages { config, subjects: BTreeMap::new(), bad: 0, bar: &self.bar };
+        let mut counted = CountedPages::new(config, &self.bar);
         let report = self.read(&mut counted)?;
         Ok(report.bad + counted.bad == 0)
     }
@@ -149,7 +154,14 @@ struct CountedPages<'a> {
     /// By subject: the first of its pages, and how many comments it gets.
     subjects: BTreeMap<String, (String, u64)>,
     bad: u64,
+    pictures: usize,
     bar: &'a ProgressBar,
+}
+
+impl<'a> CountedPages<'a> {
+    fn new(config: &'a Config, bar: &'a ProgressBar) -> Self {
+        Self { config, subjects: BTreeMap::new(), bad: 0, pictures: 0, bar }
+    }
 }
 
 impl ExportReader for CountedPages<'_> {
@@ -162,6 +174,7 @@ impl ExportReader for CountedPages<'_> {
         }
         let (_, comments) = self.subjects.entry(format!("{kind}/{key}")).or_insert_with(|| (page.to_owned(), 0));
         *comments += 1;
+        self.pictures += count_pictures(line);
         Ok(())
     }
 

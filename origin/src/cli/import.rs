@@ -4,26 +4,39 @@ use std::io;
 
 use async_trait::async_trait;
 
+use crate::bootstrap::pictures::picture_hosts;
 use crate::cli::EXIT_FAILED;
 use crate::cli::output::Console;
 use crate::service::audit_log::operator_entry;
-use crate::service::import::{Import, ImportError, ImportObserver, ImportReport, Input};
+use crate::service::import::{Import, ImportError, ImportObserver, ImportReport, Input, PictureFetcher};
 use crate::state::AppState;
 
-/// Imports the lines of `input`; with `strict`, all of them or none.
+/// Imports the lines of `input`; with `strict`, all of them or none; with `fetch_pictures`, with the pictures that they show.
 pub(super) async fn run(
     app: &AppState,
     strict: bool,
+    fetch_pictures: bool,
     input: &mut dyn Input,
     console: &mut dyn Console,
 ) -> anyhow::Result<u8> {
+    if fetch_pictures && app.media.is_none() {
+        anyhow::bail!("this installation takes no pictures, since media.url is not set: nothing is imported");
+    }
     let place = app.imports.clone().acquire_owned().await?;
     let mut import = Import::read(app, place, input, &mut PrintedImport(console)).await.map_err(unwrapped)?;
+    if fetch_pictures {
+        import = import.with_pictures(PictureFetcher::new(picture_hosts(&app.config)));
+    }
     let written = import.write(app, strict, operator_entry(app, "import"), &mut PrintedImport(console)).await;
     let report = import.report();
-    let ImportReport { imported, skipped, reparented, bad, .. } = report;
-    let line = format!("{{\"imported\":{imported},\"skipped\":{skipped},\"reparented\":{reparented},\"bad\":{bad}}}\n");
-    console.out(&line).await?;
+    let ImportReport { imported, skipped, reparented, bad, pictures, pictures_failed, .. } = report;
+    let of_pictures = if fetch_pictures {
+        format!(",\"pictures\":{pictures},\"pictures_failed\":{pictures_failed}")
+    } else {
+        String::new()
+    };
+    let counts = format!("\"imported\":{imported},\"skipped\":{skipped},\"reparented\":{reparented},\"bad\":{bad}");
+    console.out(&format!("{{{counts}{of_pictures}}}\n")).await?;
     written.map_err(unwrapped)?;
     Ok(if strict && bad > 0 { EXIT_FAILED } else { 0 })
 }
@@ -43,6 +56,10 @@ struct PrintedImport<'c>(&'c mut dyn Console);
 impl ImportObserver for PrintedImport<'_> {
     async fn bad_line(&mut self, number: usize, reason: &str) -> io::Result<()> {
         self.0.err(&format!("line {number}: {reason}\n")).await
+    }
+
+    async fn picture_failed(&mut self, address: &str, reason: &str) -> io::Result<()> {
+        self.0.err(&format!("picture {address:?}: {reason}\n")).await
     }
 
     async fn progress(&mut self, done: u64, total: u64) -> io::Result<()> {

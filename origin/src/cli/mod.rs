@@ -87,6 +87,9 @@ enum Command {
         /// Check all lines first, and import nothing if one of them is bad
         #[arg(long)]
         strict: bool,
+        /// Fetch the pictures that comments show from where they lie, and keep them here
+        #[arg(long)]
+        fetch_pictures: bool,
         #[command(flatten)]
         export: export_file::ExportOptions,
     },
@@ -204,11 +207,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Admin => Work::Command(AdminCommand::Admin, CommandInput::Nothing),
         Command::Token(token) => Work::Token(token),
         Command::Health => Work::AskHealth,
-        Command::Import { file, strict, export } => match ExportFile::new(export, &file) {
-            Ok(None) => Work::Command(AdminCommand::Import { strict }, CommandInput::File(file)),
-            Ok(Some(export)) => Work::Command(AdminCommand::Import { strict }, CommandInput::Export(Box::new(export))),
-            Err(error) => return report_error(&error, EXIT_USAGE),
-        },
+        Command::Import { file, strict, fetch_pictures, export } => {
+            let command = AdminCommand::Import { strict, fetch_pictures };
+            match ExportFile::new(export, fetch_pictures, &file) {
+                Ok(None) => Work::Command(command, CommandInput::File(file)),
+                Ok(Some(export)) => Work::Command(command, CommandInput::Export(Box::new(export))),
+                Err(error) => return report_error(&error, EXIT_USAGE),
+            }
+        }
         Command::Export { subject } => Work::Command(AdminCommand::Export { subject }, CommandInput::Nothing),
         Command::Backup { path } => match std::path::absolute(&path) {
             // The server, which makes it, works in another folder.

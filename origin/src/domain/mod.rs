@@ -26,6 +26,7 @@ pub mod id_generator;
 pub(crate) mod import_line;
 pub mod mail_plan;
 pub mod markdown;
+pub(crate) mod markdown_pictures;
 pub mod media;
 pub mod member_contact;
 pub mod member_standing;

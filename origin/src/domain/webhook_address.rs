@@ -66,6 +66,25 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
+/// Whether a request may be sent to this address, whatever its scheme is.
+///
+/// # Errors
+/// Why not.
+pub fn check_place(url: &Url, allows_private: bool) -> Result<(), &'static str> {
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("must have no name or password");
+    }
+    // The parser reads every notation of an IPv4 address, such as 0x7f.1.
+    let is_open = allows_private
+        || match url.host() {
+            Some(Host::Ipv4(address)) => is_public(address.into()),
+            Some(Host::Ipv6(address)) => is_public(address.into()),
+            Some(Host::Domain(name)) => !is_local_name(name),
+            None => false,
+        };
+    if is_open { Ok(()) } else { Err("must lead to a public address: webhooks.allow_private is off") }
+}
+
 /// The address of a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookUrl(Url);
@@ -86,20 +105,7 @@ impl WebhookUrl {
             "http" => return Err("must begin with https://"),
             _ => return Err("must be a web address"),
         }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err("must have no name or password");
-        }
-        // The parser reads every notation of an IPv4 address, such as 0x7f.1.
-        let is_open = allows_private
-            || match url.host() {
-                Some(Host::Ipv4(address)) => is_public(address.into()),
-                Some(Host::Ipv6(address)) => is_public(address.into()),
-                Some(Host::Domain(name)) => !is_local_name(name),
-                None => false,
-            };
-        if !is_open {
-            return Err("must lead to a public address: webhooks.allow_private is off");
-        }
+        check_place(&url, allows_private)?;
         let url = Self(url);
         if template == Some(WebhookTemplate::Telegram) && url.chat().is_none() {
             return Err("must end with ?chat_id= and the id of a chat");

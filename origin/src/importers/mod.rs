@@ -13,6 +13,7 @@ mod disqus;
 mod isso;
 mod json;
 mod pages;
+mod picture_addresses;
 mod pictures;
 mod remark42;
 mod source;
@@ -203,6 +204,8 @@ pub(crate) struct Export {
     pub(crate) avatars: Option<String>,
     /// Whether comments that wait for approval are taken, to wait here, too.
     pub(crate) takes_held: bool,
+    /// Whether lines name the pictures of their comments.
+    pub(crate) names_pictures: bool,
 }
 
 impl Export {
@@ -223,7 +226,8 @@ impl Export {
             Url::parse(&address).ok()
         };
         let source = ExportSource::new(file, Arc::new(|_, _| {}));
-        Ok(Self { system, source, pages, site: site.and_then(parse_site), avatars: None, takes_held: false })
+        let site = site.and_then(parse_site);
+        Ok(Self { system, source, pages, site, avatars: None, takes_held: false, names_pictures: false })
     }
 
     /// The same, in this file.
@@ -272,6 +276,7 @@ impl Export {
             root: None,
             parent: parent.map(|parent| id_of(system, &parent)),
             author: Author::new(id, name, avatar, 0, None),
+            pictures: if self.names_pictures { picture_addresses::addresses(&comment.content) } else { Vec::new() },
             content: match comment.content {
                 Content::Markdown(text) => pictures::as_links(text),
                 Content::Html(html) => text::markdown(&html),

@@ -6,14 +6,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use crate::domain::markdown::MARKDOWN_EXTENSIONS;
-
-/// The text of the link to a picture that has no description.
-const UNDESCRIBED_PICTURE: &str = "image";
-
-/// Whether a reader who follows this address finds something there.
-pub(super) fn is_web_address(address: &str) -> bool {
-    address.starts_with("http://") || address.starts_with("https://")
-}
+use crate::domain::markdown_pictures::{UNNAMED_PICTURE, is_web};
 
 /// What a picture is called, as Markdown that shows it as it is.
 pub(super) fn text(description: &str) -> String {
@@ -26,23 +19,27 @@ pub(super) fn text(description: &str) -> String {
         }
         text.push(c);
     }
-    if text.is_empty() { UNDESCRIBED_PICTURE.to_owned() } else { text }
+    if text.is_empty() { UNNAMED_PICTURE.to_owned() } else { text }
 }
 
 /// A link to a picture, in Markdown.
 pub(super) fn link(description: &str, address: &str) -> String {
-    let mut link = format!("[{}](", text(description));
+    format!("[{}]({})", text(description), link_address(address))
+}
+
+/// An address as it stands in a link.
+pub(super) fn link_address(address: &str) -> String {
+    let mut escaped = String::with_capacity(address.len());
     for c in address.chars() {
         // They would end the address, or the cell of a table that it stands in.
         if c.is_control() || c.is_whitespace() || matches!(c, '(' | ')' | '<' | '>' | '\\' | '|') {
             let mut bytes = [0; 4];
-            c.encode_utf8(&mut bytes).bytes().for_each(|byte| _ = write!(link, "%{byte:02X}"));
+            c.encode_utf8(&mut bytes).bytes().for_each(|byte| _ = write!(escaped, "%{byte:02X}"));
         } else {
-            link.push(c);
+            escaped.push(c);
         }
     }
-    link.push(')');
-    link
+    escaped
 }
 
 /// The same Markdown, with its pictures as links. A picture in a link is its description, and one that lies nowhere on the
@@ -63,7 +60,7 @@ pub(super) fn as_links(markdown: String) -> String {
             }
             (Event::End(TagEnd::Image), Some(open)) if open.inside > 0 => open.inside -= 1,
             (Event::End(TagEnd::Image), Some(open)) => {
-                if is_web_address(&open.address) {
+                if is_web(&open.address) {
                     out.push_str(&markdown[end..open.range.start]);
                     out.push_str(&open.markdown(is_in_link));
                     end = open.range.end;
@@ -158,7 +155,7 @@ mod tests {
             let plain = html.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&");
             let shown = plain.split_once(">").map_or("", |(_, rest)| rest);
             let words = description.split_whitespace().collect::<Vec<_>>().join(" ");
-            let expected = if words.is_empty() { UNDESCRIBED_PICTURE } else { &words };
+            let expected = if words.is_empty() { UNNAMED_PICTURE } else { &words };
             assert!(shown.contains(&format!(">{expected}</a>")), "{description:?} {html}");
         }
     }

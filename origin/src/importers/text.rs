@@ -9,6 +9,7 @@ use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::{Element, HtmlToMarkdown};
 
 use crate::domain::import_line::MAX_SUBJECT_TEXT_CHARS;
+use crate::domain::markdown_pictures::is_web;
 use crate::importers::pictures;
 
 /// The name of who gave none.
@@ -33,7 +34,7 @@ fn attribute(element: &Element, name: &str) -> Option<String> {
 #[expect(clippy::needless_pass_by_value, reason = "the signature of the library's handlers")]
 fn picture_as_link(_: &dyn Handlers, element: Element) -> Option<HandlerResult> {
     let alt = attribute(&element, "alt");
-    match attribute(&element, "src").filter(|address| pictures::is_web_address(address)) {
+    match attribute(&element, "src").filter(|address| is_web(address)) {
         Some(address) => {
             let description = alt.unwrap_or_default();
             let is_in_link = IS_IN_LINK.get();

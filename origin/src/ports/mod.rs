@@ -16,6 +16,7 @@ pub mod identity_provider;
 pub mod journal;
 pub mod mailer;
 pub mod pending;
+pub mod picture_hosts;
 pub mod popularity;
 pub mod rate_limits;
 pub mod revisions;

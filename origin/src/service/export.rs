@@ -121,6 +121,7 @@ fn line(comment: ExportedComment, left_out: &HashSet<CommentId>) -> ImportLine {
         pinned: row.flags.iter().any(|flag| matches!(flag, CommentFlag::Pinned | CommentFlag::OwnerPinned)),
         // One that waits for its first decision is left out, and an edit that waits is none yet.
         held: false,
+        pictures: Vec::new(),
         author: row.author,
         content: row.content,
         subject: row.subject,

@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use gailou_shared::id::{CommentId, MediaId, MemberKind, Slot};
+use gailou_shared::id::{CommentId, MediaId, MemberId, MemberKind, Slot};
 use gailou_shared::limits::MAX_ALT_CHARS;
 use gailou_shared::token::Member;
 use gailou_shared::visible_text::text_problem;
@@ -48,15 +48,39 @@ pub async fn upload(
     let store = media_store(app)?;
     let picture = convert(store, upload).await?;
     let _place = app.writes.admit().await?;
+    let id: MediaId = app.ids.next(Slot::FIRST, app.now()).ok_or(ServiceError::NoNodeNumber)?.into();
+    let media = store_picture(app, store, picture, NewMedia { id, owner: member.id, alt, uses: vec![] }).await?;
+    Ok(view(&media))
+}
+
+/// What is known of a picture before it is stored.
+pub(super) struct NewMedia {
+    pub(super) id: MediaId,
+    pub(super) owner: MemberId,
+    pub(super) alt: String,
+    /// The comments that are to use it.
+    pub(super) uses: Vec<CommentId>,
+}
+
+/// Stores a picture: its row, and then its file.
+///
+/// # Errors
+/// Those of the stores.
+pub(super) async fn store_picture(
+    app: &AppState,
+    store: &MediaStore,
+    picture: Picture,
+    new: NewMedia,
+) -> ServiceResult<MediaRef> {
     let now = app.now();
-    let id: MediaId = app.ids.next(Slot::FIRST, now).ok_or(ServiceError::NoNodeNumber)?.into();
-    let name = MediaName::of(id, &picture.bytes, picture.format);
-    let Picture { bytes, width, height, .. } = picture;
+    let (Picture { bytes, format, width, height }, NewMedia { id, owner, alt, uses }) = (picture, new);
+    let name = MediaName::of(id, &bytes, format);
     let media = MediaRef { id, name: name.as_str().to_owned(), width, height, alt };
-    let row = MediaRow { media, owner: member.id, uses: vec![], unused_since: Some(now), is_deleted: false };
+    let unused_since = uses.is_empty().then_some(now);
+    let row = MediaRow { media, owner, uses, unused_since, is_deleted: false };
     app.tables.insert_media(&row, now).await?;
     store.blobs.put(&name, bytes).await?;
-    Ok(view(&row.media))
+    Ok(row.media)
 }
 
 fn check_may_upload(app: &AppState, member: &Member, network: Option<IpAddr>) -> ServiceResult<()> {
@@ -79,7 +103,11 @@ fn check_alt(app: &AppState, alt: &str) -> ServiceResult<()> {
     if app.dictionary().check(alt) == FilterVerdict::Pass { Ok(()) } else { Err(ServiceError::AltRejected) }
 }
 
-async fn convert(store: &MediaStore, upload: Bytes) -> ServiceResult<Picture> {
+/// The picture in these bytes.
+///
+/// # Errors
+/// [`ServiceError::Picture`].
+pub(super) async fn convert(store: &MediaStore, upload: Bytes) -> ServiceResult<Picture> {
     let place = store.decoders.clone().acquire_owned().await.map_err(|error| ServiceError::Bug(error.to_string()))?;
     let converted = tokio::task::spawn_blocking(move || {
         // It works on when its member has gone.

@@ -404,6 +404,8 @@ async fn every_response_matches_its_schema() {
         }
     }
     origin.try_post(&ann, subject, &json!({"content": "own", "visibility": "self"})).await.expect(201);
+    let has_pending = |overlay: &Value| overlay["pending"].as_array().is_some_and(|pending| !pending.is_empty());
+    poll_until(|| async { origin.overlay(&ann, &[]).await }, has_pending).await;
     let overlay =
         check("get", "/v1/me/overlay", origin.request(&format!("GET /v1/me/overlay?ids={},1", id(&root))).by(&ann))
             .await;

@@ -8,6 +8,7 @@ mod export;
 mod first_answer;
 mod import;
 mod import_from;
+mod import_pictures;
 mod mail;
 mod merge;
 mod rank_again;

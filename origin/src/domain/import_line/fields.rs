@@ -68,6 +68,14 @@ impl Fields {
         self.get(name).map_or(Ok(false), |value| value.as_bool().ok_or_else(wrong))
     }
 
+    /// A list of texts; one that is missing is empty.
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, String> {
+        let wrong = || format!("`{name}` must be a list of strings");
+        let Some(list) = self.get(name) else { return Ok(Vec::new()) };
+        let texts = list.as_array().ok_or_else(wrong)?.iter();
+        texts.map(|text| text.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
+    }
+
     pub(super) fn number(&self, name: &str, most: u64) -> Result<Option<u64>, String> {
         let wrong = || format!("`{name}` must be a whole number from 0 to {most}");
         let number = |value: &Value| value.as_u64().filter(|number| *number <= most).ok_or_else(wrong);

@@ -65,6 +65,8 @@ pub(crate) struct ImportLine {
     pub(crate) pinned: bool,
     /// Whether it waits for a moderator.
     pub(crate) held: bool,
+    /// The addresses of links in its content that were pictures where it comes from.
+    pub(crate) pictures: Vec<String>,
 }
 
 impl ImportLine {
@@ -90,6 +92,7 @@ impl ImportLine {
             deleted,
             pinned: fields.flag("pinned")?,
             held: fields.flag("held")?,
+            pictures: fields.texts("pictures")?,
             id,
         })
     }
@@ -115,6 +118,7 @@ impl ImportLine {
             deleted: self.deleted,
             pinned: self.pinned,
             held: self.held,
+            pictures: &self.pictures,
         };
         serde_json::to_string(&line).expect("texts, numbers and flags")
     }
@@ -153,6 +157,8 @@ struct WrittenLine<'a> {
     pinned: bool,
     #[serde(skip_serializing_if = "is_false")]
     held: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pictures: &'a [String],
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -216,6 +222,8 @@ mod tests {
         check("deleted", "true", |l| l.deleted);
         check("pinned", "true", |l| l.pinned);
         check("held", "true", |l| l.held);
+        check("pictures", "[\"https://e.example/a.png\"]", |l| l.pictures == ["https://e.example/a.png"]);
+        check("pictures", "null", |l| l.pictures.is_empty());
     }
 
     #[test]
@@ -256,6 +264,8 @@ mod tests {
         check("deleted", "1");
         check("pinned", "\"yes\"");
         check("held", "1");
+        check("pictures", "\"x\"");
+        check("pictures", "[1]");
     }
 
     #[test]
@@ -296,6 +306,7 @@ mod tests {
                 let member = number.map_or_else(|| MemberId::imported(&name), |n| MemberId::new(n).unwrap());
                 ImportLine {
                     subject: SubjectKey::new(&text.0, &text.1).unwrap(),
+                    pictures: parent.iter().cloned().collect(),
                     root: root.filter(|root| *root != text.2),
                     id: text.2,
                     parent,

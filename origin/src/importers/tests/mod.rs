@@ -31,6 +31,7 @@ impl ExportReader for Written {
             deleted,
             pinned,
             held,
+            pictures: _,
             ..
         } = line;
         let foreign = |id: &str| id.split_once(' ').unwrap_or(("", id)).1.to_owned();

@@ -11,6 +11,7 @@ mod ids;
 mod lines;
 mod parents;
 mod part_lines;
+mod pictures;
 mod prepared;
 mod staged;
 mod stored;
@@ -27,6 +28,8 @@ pub(crate) use export_input::{ExportInput, pictures_by_hash};
 pub use lines::Input;
 use lines::{InputLines, RawLine};
 use part_lines::PartLines;
+pub use pictures::PictureFetcher;
+pub(crate) use pictures::count_pictures;
 use prepared::PreparedPart;
 use serde_json::json;
 use staged::{StagedLines, StagedPart};
@@ -38,6 +41,7 @@ use crate::domain::import_line::{MAX_LINE_BYTES, ParsedLine};
 use crate::domain::operation::Operation;
 use crate::ports::journal::JournalError;
 use crate::ports::store::StoreError;
+use crate::service::ServiceError;
 use crate::state::AppState;
 
 /// How long an import waits before it appends to a full journal again.
@@ -53,6 +57,9 @@ pub enum ImportError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A picture cannot be stored.
+    #[error(transparent)]
+    Picture(#[from] ServiceError),
 }
 
 type Result<T> = std::result::Result<T, ImportError>;
@@ -62,6 +69,10 @@ type Result<T> = std::result::Result<T, ImportError>;
 pub trait ImportObserver: Send {
     /// A line that is not imported: its number from 1, and why.
     async fn bad_line(&mut self, number: usize, reason: &str) -> io::Result<()>;
+    /// A picture of a comment that stays what it is in the text: its address, and why.
+    async fn picture_failed(&mut self, _address: &str, _reason: &str) -> io::Result<()> {
+        Ok(())
+    }
     /// How much of the work is done, in lines.
     async fn progress(&mut self, done: u64, total: u64) -> io::Result<()>;
 }
@@ -77,6 +88,10 @@ pub struct ImportReport {
     pub bad: u64,
     /// Subjects that were given a title or an address.
     pub described: u64,
+    /// Pictures that comments have got.
+    pub pictures: u64,
+    /// Those that could not be fetched.
+    pub pictures_failed: u64,
 }
 
 impl ImportReport {
@@ -92,11 +107,15 @@ impl ImportReport {
 
     /// Leaves an entry in the audit log, where anything was imported: also before the import ended early.
     async fn record(&self, app: &AppState, audit: AuditEntry) -> Result<()> {
-        let Self { imported, skipped, reparented, bad, described } = self;
+        let Self { imported, skipped, reparented, bad, described, pictures, pictures_failed } = self;
         if *imported > 0 || *described > 0 {
             let mut counts = json!({"imported": imported, "skipped": skipped, "reparented": reparented, "bad": bad});
             if *described > 0 {
                 counts["described"] = json!(described);
+            }
+            if *pictures + *pictures_failed > 0 {
+                counts["pictures"] = json!(pictures);
+                counts["pictures_failed"] = json!(pictures_failed);
             }
             let audit = AuditEntry { after: Some(counts), ..audit };
             app.journal.append(Operation::Import { audit: Box::new(audit) }).await?;
@@ -112,6 +131,8 @@ pub struct Import {
     /// When it began, in Unix milliseconds: nothing of it is later.
     now: u64,
     report: ImportReport,
+    /// Where the pictures of comments are to be fetched.
+    pictures: Option<PictureFetcher>,
     /// Of [`AppState::imports`].
     _place: OwnedSemaphorePermit,
 }
@@ -148,7 +169,7 @@ impl Import {
                 Err(reason) => report.add_bad_line(number, &reason, observer).await?,
             }
         }
-        Ok(Self { parts: staged.finish(), now, report, _place: place })
+        Ok(Self { parts: staged.finish(), now, report, pictures: None, _place: place })
     }
 
     /// The same, with so many more comments that are bad: those of an export that no line was made of.
@@ -156,6 +177,12 @@ impl Import {
     pub(crate) fn with_bad(mut self, bad: u64) -> Self {
         self.report.bad += bad;
         self
+    }
+
+    /// The same, which also fetches the pictures of the comments that it writes.
+    #[must_use]
+    pub fn with_pictures(self, pictures: PictureFetcher) -> Self {
+        Self { pictures: Some(pictures), ..self }
     }
 
     /// Writes the comments; with `strict`, all of them or none. To be called once. `audit` is the entry of the log, without
@@ -193,7 +220,8 @@ impl Import {
             let mut report = self.report;
             let (prepared, descriptions) = self.prepare(app, part, &mut report, observer).await?;
             self.report = report;
-            write::write_part(app, &prepared, total, &mut self.report, observer).await?;
+            let pictures = self.pictures.as_mut();
+            write::write_part(app, &prepared, total, pictures, &mut self.report, observer).await?;
             self.report.described += subjects::describe_subjects(app, descriptions).await?;
         }
         Ok(())

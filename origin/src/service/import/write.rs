@@ -18,6 +18,7 @@ use crate::domain::operation::{Operation, OperationOutcome};
 use crate::domain::row::{ImportedFrom, NewCommentRow};
 use crate::ports::journal::{Journal, JournalError};
 use crate::service::import::parents::ParentNode;
+use crate::service::import::pictures::{LINES_PER_FETCH, PictureFetcher};
 use crate::service::import::prepared::PreparedPart;
 use crate::service::import::{FULL_JOURNAL_PAUSE, ImportObserver, ImportReport, Result, stored};
 use crate::state::AppState;
@@ -27,36 +28,46 @@ const MAX_PENDING_APPENDS: usize = 1_000;
 /// What moderators read as the reason of a comment that waited where it comes from.
 const HELD_RULE: &str = "import";
 
-/// Writes every line of a part that has a position. `total`: the lines of the whole import.
+/// Writes every line of a part that has a position, with its pictures where they are fetched. `total`: the lines of the
+/// whole import.
 pub(super) async fn write_part(
     app: &AppState,
     part: &PreparedPart,
     total: u64,
+    mut pictures: Option<&mut PictureFetcher>,
     report: &mut ImportReport,
     observer: &mut dyn ImportObserver,
 ) -> Result<()> {
+    let batch_lines = if pictures.is_some() { LINES_PER_FETCH } else { MAX_PENDING_APPENDS };
     let mut pipeline =
         AppendPipeline { journal: &*app.journal, in_flight: VecDeque::with_capacity(MAX_PENDING_APPENDS) };
-    for batch in part.order.chunks(MAX_PENDING_APPENDS) {
+    for batch in part.order.chunks(batch_lines) {
         observer.progress(report.done(), total).await?;
-        let lines = part.comments.read_comments(batch).await?;
+        let mut lines = part.comments.read_comments(batch).await?;
         let authors = parent_authors(app, part, batch, &lines).await?;
-        for (index, line) in batch.iter().zip(lines) {
+        let (mut media, former) = (Vec::new(), *report);
+        if let Some(pictures) = &mut pictures {
+            let ids: Vec<CommentId> = batch.iter().map(|index| part.ids[*index as usize]).collect();
+            media = pictures.fetch(app, &mut lines, &ids, report, observer).await?;
+        }
+        let media = media.into_iter().chain(std::iter::repeat_with(Vec::new));
+        for ((index, line), media) in batch.iter().zip(lines).zip(media) {
             let position = &part.positions[*index as usize];
             let number = part.comments.lines[*index as usize].number;
             let appended = AppendedLine { number, reparented: position.reparented };
             let reply_to = position.parent.and_then(|parent| authors.get(&parent).cloned());
             let parent = position.parent.map(|parent| part.id_of(parent));
-            let row = new_row(line, part.path_of(*index), parent, reply_to);
+            let row = NewCommentRow { media, ..new_row(line, part.path_of(*index), parent, reply_to) };
             if let Some((line, outcome)) = pipeline.append(appended, &row).await? {
                 record_outcome(line, outcome, report, observer).await?;
             }
         }
+        if (report.pictures, report.pictures_failed) != (former.pictures, former.pictures_failed) {
+            // The next pictures take their time: what is done is said before.
+            pipeline.finish(report, observer).await?;
+        }
     }
-    while let Some((line, outcome)) = pipeline.next_outcome().await {
-        record_outcome(line, outcome, report, observer).await?;
-    }
-    Ok(())
+    pipeline.finish(report, observer).await
 }
 
 /// The authors of all comments that some lines reply to.
@@ -153,6 +164,14 @@ impl AppendPipeline<'_> {
             self.in_flight.push_back((line, state));
             return Ok(oldest);
         }
+    }
+
+    /// Waits for all appends.
+    async fn finish(&mut self, report: &mut ImportReport, observer: &mut dyn ImportObserver) -> Result<()> {
+        while let Some((line, outcome)) = self.next_outcome().await {
+            record_outcome(line, outcome, report, observer).await?;
+        }
+        Ok(())
     }
 
     /// Waits for the oldest append.

@@ -154,6 +154,7 @@ fn unread(error: ImportError) -> Refusal {
         ImportError::Io(error) => Refusal::field("body", error.to_string()),
         ImportError::Store(error) => ServiceError::from(error).into(),
         ImportError::Journal(error) => ServiceError::from(error).into(),
+        ImportError::Picture(error) => error.into(),
     }
 }
 
