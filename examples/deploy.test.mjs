@@ -7,13 +7,14 @@ import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+
+import { freePort } from '../tests/edge/worker.mjs';
 
 const GAILOU = process.env.E2E_GAILOU;
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -32,15 +33,6 @@ function adapt(text, changes) {
     assert.ok(adapted.includes(from), `the example has ${from}`);
     return adapted.replaceAll(from, to);
   }, text);
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Starts a program that is ended with the test; returns what it has printed so far. */

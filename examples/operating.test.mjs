@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
@@ -16,6 +15,7 @@ import { promisify } from 'node:util';
 
 import { buildDocs } from '../edge/web/docs.mjs';
 import { startGailou } from '../tests/edge/gailou.mjs';
+import { freePort } from '../tests/edge/worker.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MONITORING = join(ROOT, 'examples/deploy/monitoring');
@@ -47,15 +47,6 @@ async function eventually(look, describe) {
     if (found) return found;
     assert.ok(Date.now() < until, `nothing in 60 s: ${error} ${describe()}`);
   }
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** The documents of a YAML file. */

@@ -8,11 +8,13 @@
 use std::net::IpAddr;
 use std::sync::Mutex;
 
+use gailou_shared::request_path::COMPAT_PATHS;
+
 use crate::lock;
 use crate::lru::WeightedLru;
 
-/// How long a network's reads pass the caches after its write, in milliseconds: longer than a copy is served without
-/// asking the origin.
+/// How long a network's reads ask the origin after its write, in milliseconds: longer than a copy is served without
+/// asking.
 const PAST_CACHES_MS: u64 = 30_000;
 /// Most networks remembered.
 const MAX_NETWORKS: usize = 4_096;
@@ -48,10 +50,10 @@ impl RecentWriters {
         }
     }
 
-    /// Whether a read of `path` must see what this network wrote.
+    /// Whether a reader of `path` is of a network that has just written by a widget.
     #[must_use]
-    pub fn must_pass_caches(&self, path: &str, network: Option<IpAddr>, now_ms: u64) -> bool {
-        path.starts_with("/compat/")
+    pub fn has_written(&self, path: &str, network: Option<IpAddr>, now_ms: u64) -> bool {
+        path.starts_with(COMPAT_PATHS)
             && lock(&self.0).get(&key(network)).is_some_and(|last| now_ms.saturating_sub(last) < PAST_CACHES_MS)
     }
 }
@@ -85,6 +87,14 @@ mod tests {
             assert_eq!(bed.get(LIST).body, "after");
         }
         assert_eq!(bed.drain_requests().len(), 1, "the caches serve again");
+    }
+
+    #[test]
+    fn who_has_written_reads_the_copy_from_before_while_the_origin_is_away() {
+        let bed = outdated("POST", "/compat/waline/api/comment", 503);
+        bed.stop_origin();
+        let answer = bed.get(LIST);
+        assert_eq!((answer.status, answer.body.as_str(), answer.is_stale()), (200, "before", true));
     }
 
     #[test]

@@ -252,15 +252,15 @@ async fn public_page(
     let text = |name| headers.get(name).and_then(|v| v.to_str().ok());
     let (path, query) = (request.uri().path(), request.uri().query());
     let with_language = query_with_language(path, query, text(ACCEPT_LANGUAGE));
-    let network = network_of(requester.client.as_deref());
-    let must_pass = isolate.recent_writers.must_pass_caches(path, network, ports.clock.now_ms());
-    match PageKey::parse(path, with_language.as_deref().or(query)).filter(|_| !must_pass) {
+    match PageKey::parse(path, with_language.as_deref().or(query)) {
         Some(key) => {
             let if_none_match = text(IF_NONE_MATCH).map(str::to_owned);
             let now_ms = ports.clock.now_ms();
             let is_moderators = page_service::is_moderator_read(&isolate, &key.path_query, text(AUTHORIZATION), now_ms);
             let token = headers.get(AUTHORIZATION).filter(|_| is_moderators).cloned();
-            let page = PageRequest { key, if_none_match, no_cache: bypasses_caches(headers), requester };
+            let network = network_of(requester.client.as_deref());
+            let has_written = isolate.recent_writers.has_written(path, network, now_ms);
+            let page = PageRequest { key, if_none_match, no_cache: bypasses_caches(headers), has_written, requester };
             let mut response = match token {
                 Some(token) => page_service::answer_moderator(&isolate, &ports, page, token).await,
                 None => page_service::answer_page(&isolate, &ports, page).await,

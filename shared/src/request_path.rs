@@ -1,10 +1,12 @@
-//! Paths that change on their way: a dot segment names another path after a client, a proxy or a URL
-//! parser has resolved it, so edge and origin refuse it alike.
+//! Paths that edge and origin treat alike: those that change on their way, and those of other systems' widgets. A dot
+//! segment names another path after a client, a proxy or a URL parser has resolved it, so both refuse it.
 
 use alloc::vec::Vec;
 
 use percent_encoding::percent_decode_str;
 
+/// Where the calls of other systems' widgets are.
+pub const COMPAT_PATHS: &str = "/compat/";
 /// What a refusal of such a path says about the field `path`.
 pub const DOT_SEGMENT_DETAIL: &str = "must have no segment . or .., however it is encoded";
 

@@ -11,7 +11,7 @@ import { test } from 'node:test';
 import { Provider } from 'oidc-provider';
 
 import { skip, startGailou } from './gailou.mjs';
-import { newState } from './worker.mjs';
+import { freePort, newState } from './worker.mjs';
 
 const SITE = 'http://localhost:4321';
 const CLIENT = {
@@ -253,11 +253,3 @@ test('what a provider says for another window, client, issuer or time signs no r
   }
   assert.equal((await signIn({})).isSignedIn, true, 'it is not locked out');
 });
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
-}

@@ -61,7 +61,7 @@ async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker:
         && let Some(page) = page_service::fresh_in_memory(&instance.isolate, &key.path_query, now_ms())
         && !header("cache-control").is_some_and(|list| routes::has_no_cache(&list))
         && !is_moderator_read(&key.path_query)
-        && !instance.isolate.recent_writers.must_pass_caches(path, network_of(client.as_deref()), now_ms())
+        && !instance.isolate.recent_writers.has_written(path, network_of(client.as_deref()), now_ms())
     {
         return respond_from_memory(&page, id.as_str(), header("if-none-match").as_deref());
     }

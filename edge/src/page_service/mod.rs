@@ -57,6 +57,8 @@ pub struct PageRequest {
     pub if_none_match: Option<String>,
     /// Whether the reader asked for the origin's copy (`Cache-Control: no-cache`).
     pub no_cache: bool,
+    /// Whether the reader has just written, and must see it: no copy from before, unless the origin fails.
+    pub has_written: bool,
     /// The client.
     pub requester: Requester,
 }
@@ -74,7 +76,7 @@ pub fn fresh_in_memory(isolate: &Isolate, key: &str, now_ms: u64) -> Option<Arc<
 pub async fn answer_page(isolate: &Arc<Isolate>, ports: &Ports, request: PageRequest) -> Response {
     let key = request.key.path_query.as_str();
     let claim_bypass = |now| isolate.cooldowns.claim(key, CooldownAction::Bypass, now, BYPASS_INTERVAL_MS);
-    let past_caches = request.no_cache && claim_bypass(ports.clock.now_ms());
+    let past_caches = request.has_written || request.no_cache && claim_bypass(ports.clock.now_ms());
     let mut search = CacheSearch { isolate, ports, request: &request, best_copy: None, is_feed_current: None };
     if past_caches {
         search.best_copy = get_from_memory(isolate, key);

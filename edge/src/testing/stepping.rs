@@ -84,7 +84,7 @@ impl PendingRead {
         let (isolate, ports) = (Arc::clone(&bed.isolate), ports.clone());
         let requester = Requester { id: isolate.request_id(None), client: None };
         let key = PageKey::parse(path, None).unwrap();
-        let request = PageRequest { key, if_none_match: None, no_cache: false, requester };
+        let request = PageRequest { key, if_none_match: None, no_cache: false, has_written: false, requester };
         Self(Box::pin(async move { page_service::answer_page(&isolate, &ports, request).await }))
     }
 

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, LinkType, Parser, Tag};
+use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd};
 
 use crate::domain::markdown::MARKDOWN_EXTENSIONS;
 
@@ -18,7 +18,9 @@ pub(crate) struct ForeignPicture {
     /// What it shows, in words; may be empty.
     pub(crate) alt: String,
     /// Where it is in the text, in bytes.
-    place: Range<usize>,
+    pub(crate) place: Range<usize>,
+    /// Whether it stands in a link that leads elsewhere.
+    pub(crate) is_in_link: bool,
     /// Where its description is.
     label: Range<usize>,
 }
@@ -46,6 +48,7 @@ pub(crate) fn find(text: &str, linked: &[String]) -> Vec<ForeignPicture> {
     let mut found: Vec<ForeignPicture> = Vec::new();
     // How many tags are open inside of the last one.
     let mut open = 0_usize;
+    let mut is_in_link = false;
     for (event, place) in Parser::new_ext(text, MARKDOWN_EXTENSIONS).into_offset_iter() {
         let inside = found.last_mut().filter(|_| open > 0);
         let Some(picture) = inside else {
@@ -53,15 +56,21 @@ pub(crate) fn find(text: &str, linked: &[String]) -> Vec<ForeignPicture> {
                 && let Some(address) = address_of(tag, linked)
             {
                 let (label, alt) = (place.start..place.start, String::new());
-                found.push(ForeignPicture { address, alt, place, label });
+                found.push(ForeignPicture { address, alt, place, is_in_link, label });
                 open = 1;
+            } else {
+                match event {
+                    Event::Start(Tag::Link { .. }) => is_in_link = true,
+                    Event::End(TagEnd::Link) => is_in_link = false,
+                    _ => {}
+                }
             }
             continue;
         };
         match &event {
             Event::Start(_) => open += 1,
             Event::End(_) => open -= 1,
-            Event::Text(text) | Event::Code(text) => picture.alt.push_str(text),
+            Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) => picture.alt.push_str(text),
             Event::SoftBreak | Event::HardBreak => picture.alt.push(' '),
             _ => {}
         }

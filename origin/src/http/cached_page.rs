@@ -15,6 +15,7 @@ use bytes::Bytes;
 use gailou_shared::edge_protocol::{CACHE_TAGS_HEADER, HOT_FOR_HEADER, MADE_HEADER, SUBJECT_VERSION_HEADER};
 use gailou_shared::http_headers::matches_etag;
 use gailou_shared::id::SubjectKey;
+use gailou_shared::request_path::COMPAT_PATHS;
 use serde::Serialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
@@ -91,7 +92,11 @@ pub(super) async fn get_or_build<F: Future<Output = ServiceResult<BuiltPage>>>(
     key: &str,
     build: impl Fn() -> F,
 ) -> Result<Arc<ReadyPage>, Refusal> {
-    if let Some(page) = app.page_cache.get_for(network, key).await {
+    let ready = match key.starts_with(COMPAT_PATHS) {
+        true => app.page_cache.get_for(network, key).await,
+        false => app.page_cache.get(key).await,
+    };
+    if let Some(page) = ready {
         return Ok(page);
     }
     app.rate_limits.count_read(network).await?;

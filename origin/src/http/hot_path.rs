@@ -13,11 +13,11 @@ use axum::http::{Method, header};
 use axum::response::Response;
 use futures_util::future::{Either, Ready, ready};
 use gailou_shared::edge_protocol::SIGNATURE_HEADER;
+use gailou_shared::request_path::COMPAT_PATHS;
 use metrics::{Counter, counter, describe_counter};
 use tower_service::Service;
 
 use crate::http::cached_page::send;
-use crate::http::compat::COMPAT_PATHS;
 use crate::http::middleware::{NO_SNIFFING, cors, network_of_socket, request_id};
 use crate::state::AppState;
 

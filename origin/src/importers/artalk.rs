@@ -32,10 +32,10 @@ pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result
             Ok(artran) if is_set(&artran.is_pending) => {
                 found.waiting(json::as_text(&artran.id), parent(&artran), || comment(&artran))?;
             }
-            Ok(artran) => match comment(&artran) {
-                Ok(comment) => found.comment(comment)?,
-                Err(reason) => found.bad(&format!("comment {:?}", json::as_text(&artran.id)), &reason)?,
-            },
+            Ok(artran) => {
+                let what = format!("comment {:?}", json::as_text(&artran.id));
+                found.comment_or_bad(&what, comment(&artran))?;
+            }
             Err(reason) => found.bad(&format!("comment {number} of the file"), &reason)?,
         }
         Ok(())

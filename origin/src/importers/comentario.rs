@@ -106,10 +106,7 @@ pub(super) fn read(
             }
             Ok(entry) => {
                 let what = format!("comment {:?}", entry.id);
-                match comment(entry, &referred) {
-                    Ok(comment) => found.comment(comment)?,
-                    Err(reason) => found.bad(&what, &reason)?,
-                }
+                found.comment_or_bad(&what, comment(entry, &referred))?;
             }
             Err(reason) => found.bad(&format!("comment {number} of the file"), &reason)?,
         }

@@ -75,10 +75,7 @@ pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result
             }
             Ok(entry) => {
                 let what = format!("comment {:?}", entry.comment_hex);
-                match comment(entry, &commenters) {
-                    Ok(comment) => found.comment(comment)?,
-                    Err(reason) => found.bad(&what, &reason)?,
-                }
+                found.comment_or_bad(&what, comment(entry, &commenters))?;
             }
             Err(reason) => found.bad(&format!("comment {number} of the file"), &reason)?,
         }

@@ -170,10 +170,7 @@ fn add(topic: DiscourseTopic, found_posts: &mut FoundPosts, found: &mut Found<'_
             }
             _ => {
                 let what = format!("post {name:?}");
-                match comment(&page, &title, name, parent, post) {
-                    Ok(comment) => found.comment(comment)?,
-                    Err(reason) => found.bad(&what, &reason)?,
-                }
+                found.comment_or_bad(&what, comment(&page, &title, name, parent, post))?;
                 continue;
             }
         };

@@ -95,10 +95,7 @@ fn add_one(
     found: &mut Found<'_>,
 ) -> anyhow::Result<()> {
     let what = format!("comment {:?}", entry.id);
-    match comment(page, parent, entry) {
-        Ok(comment) => found.comment(comment),
-        Err(reason) => found.bad(&what, &reason),
-    }
+    found.comment_or_bad(&what, comment(page, parent, entry))
 }
 
 fn comment(page: &DiscussionPage, parent: Option<&str>, entry: DiscussionComment) -> Result<ForeignComment, String> {

@@ -97,10 +97,8 @@ fn read_json(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result<()> {
         };
         for (number, entry) in (1..).zip(std::mem::take(&mut thread.comments)) {
             let read = serde_json::from_value::<IssoComment>(entry).map_err(|error| error.to_string());
-            match read.and_then(|entry| comment(&thread, entry)) {
-                Ok(comment) => found.comment(comment)?,
-                Err(reason) => found.bad(&format!("comment {number} of {}", thread.id), &reason)?,
-            }
+            let what = format!("comment {number} of {}", thread.id);
+            found.comment_or_bad(&what, read.and_then(|entry| comment(&thread, entry)))?;
         }
         Ok(())
     })

@@ -361,6 +361,14 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// A comment that was public, or why it cannot be read; `what` names it.
+    fn comment_or_bad(&mut self, what: &str, comment: Result<ForeignComment, String>) -> anyhow::Result<()> {
+        match comment {
+            Ok(comment) => self.comment(comment),
+            Err(reason) => self.bad(what, &reason),
+        }
+    }
+
     /// A comment that was public.
     fn comment(&mut self, comment: ForeignComment) -> anyhow::Result<()> {
         let what = format!("comment {:?}", comment.id);
@@ -412,10 +420,8 @@ impl Found<'_> {
             self.left_out(LeftOut::NotApproved, id, parent);
             return Ok(());
         }
-        match comment() {
-            Ok(comment) => self.comment(ForeignComment { held: true, ..comment }),
-            Err(reason) => self.bad(&format!("comment {id:?}"), &reason),
-        }
+        let comment = comment().map(|comment| ForeignComment { held: true, ..comment });
+        self.comment_or_bad(&format!("comment {id:?}"), comment)
     }
 
     /// A comment that is not imported, and what it answers.

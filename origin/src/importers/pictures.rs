@@ -1,12 +1,8 @@
 //! Pictures in the texts of other systems: links to where they lie, since the pages here load nothing from elsewhere.
 
 use std::fmt::Write as _;
-use std::ops::Range;
 
-use pulldown_cmark::{Event, Parser, Tag, TagEnd};
-
-use crate::domain::markdown::MARKDOWN_EXTENSIONS;
-use crate::domain::markdown_pictures::{UNNAMED_PICTURE, is_web};
+use crate::domain::markdown_pictures::{ForeignPicture, UNNAMED_PICTURE, find};
 
 /// What a picture is called, as Markdown that shows it as it is.
 pub(super) fn text(description: &str) -> String {
@@ -48,52 +44,15 @@ pub(super) fn as_links(markdown: String) -> String {
     if !markdown.contains("![") {
         return markdown;
     }
-    let mut out = String::with_capacity(markdown.len());
-    let (mut end, mut is_in_link) = (0, false);
-    let mut picture: Option<OpenPicture> = None;
-    for (event, range) in Parser::new_ext(&markdown, MARKDOWN_EXTENSIONS).into_offset_iter() {
-        match (event, &mut picture) {
-            (Event::Start(Tag::Image { .. }), Some(open)) => open.inside += 1,
-            (Event::Start(Tag::Image { dest_url, .. }), None) => {
-                let address = dest_url.to_string();
-                picture = Some(OpenPicture { range, address, description: String::new(), inside: 0 });
-            }
-            (Event::End(TagEnd::Image), Some(open)) if open.inside > 0 => open.inside -= 1,
-            (Event::End(TagEnd::Image), Some(open)) => {
-                if is_web(&open.address) {
-                    out.push_str(&markdown[end..open.range.start]);
-                    out.push_str(&open.markdown(is_in_link));
-                    end = open.range.end;
-                }
-                picture = None;
-            }
-            (Event::Text(text) | Event::Code(text) | Event::InlineHtml(text), Some(open)) => {
-                open.description.push_str(&text);
-            }
-            (Event::SoftBreak | Event::HardBreak, Some(open)) => open.description.push(' '),
-            (Event::Start(Tag::Link { .. }), None) => is_in_link = true,
-            (Event::End(TagEnd::Link), None) => is_in_link = false,
-            _ => {}
-        }
+    let (mut out, mut end) = (String::with_capacity(markdown.len()), 0);
+    for picture in find(&markdown, &[]) {
+        let ForeignPicture { address, alt, place, is_in_link, .. } = picture;
+        out.push_str(&markdown[end..place.start]);
+        out.push_str(&if is_in_link { text(&alt) } else { link(&alt, &address) });
+        end = place.end;
     }
     out.push_str(&markdown[end..]);
     out
-}
-
-/// A picture whose description is being read.
-struct OpenPicture {
-    /// Where it stands in the text.
-    range: Range<usize>,
-    address: String,
-    description: String,
-    /// How many pictures are open in its description.
-    inside: u32,
-}
-
-impl OpenPicture {
-    fn markdown(&self, is_in_link: bool) -> String {
-        if is_in_link { text(&self.description) } else { link(&self.description, &self.address) }
-    }
 }
 
 #[cfg(test)]

@@ -65,10 +65,8 @@ pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result
                 "the file is no unpacked backup of remark42: its first line has no version"
             );
         } else if !line.trim().is_empty() {
-            match serde_json::from_str::<RemarkComment>(&line).map_err(|error| error.to_string()).and_then(comment) {
-                Ok(comment) => found.comment(comment)?,
-                Err(reason) => found.bad(&format!("line {number}"), &reason)?,
-            }
+            let read = serde_json::from_str::<RemarkComment>(&line).map_err(|error| error.to_string());
+            found.comment_or_bad(&format!("line {number}"), read.and_then(comment))?;
         }
     }
     Ok(())

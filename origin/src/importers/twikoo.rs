@@ -46,10 +46,7 @@ pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result
             Ok(entry) if entry.is_spam => found.left_out(LeftOut::Spam, id_of(&entry), entry.pid),
             Ok(entry) => {
                 let what = format!("comment {:?}", id_of(&entry));
-                match comment(&entry) {
-                    Ok(comment) => found.comment(comment)?,
-                    Err(reason) => found.bad(&what, &reason)?,
-                }
+                found.comment_or_bad(&what, comment(&entry))?;
             }
             Err(reason) => found.bad(&format!("comment {number} of the file"), &reason)?,
         }

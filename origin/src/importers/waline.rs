@@ -60,10 +60,8 @@ pub(super) fn read(file: &ExportSource, found: &mut Found<'_>) -> anyhow::Result
                 return found.waiting(json::as_text(&entry.id), some(&entry.pid), || comment(&entry));
             }
             _ => {
-                return match comment(&entry) {
-                    Ok(comment) => found.comment(comment),
-                    Err(reason) => found.bad(&format!("comment {:?}", json::as_text(&entry.id)), &reason),
-                };
+                let what = format!("comment {:?}", json::as_text(&entry.id));
+                return found.comment_or_bad(&what, comment(&entry));
             }
         };
         found.left_out(why, json::as_text(&entry.id), some(&entry.pid));

@@ -50,10 +50,8 @@ fn add(page: &BlogPage, fields: &Fields, found: &mut Found<'_>) -> anyhow::Resul
         (_, "spam") => LeftOut::Spam,
         (_, "trash" | "post-trashed") => LeftOut::Deleted,
         (_, "1" | "approve") => {
-            return match comment(page, get) {
-                Ok(comment) => found.comment(comment),
-                Err(reason) => found.bad(&format!("comment {:?}", get("wp:comment_id")), &reason),
-            };
+            let what = format!("comment {:?}", get("wp:comment_id"));
+            return found.comment_or_bad(&what, comment(page, get));
         }
         _ => return found.waiting(get("wp:comment_id").to_owned(), parent(get), || comment(page, get)),
     };

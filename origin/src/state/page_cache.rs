@@ -312,6 +312,7 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
+    use crate::testing::manual_clock::ManualClock;
 
     fn cache() -> PageCache {
         PageCache::new(Clock::system(), Arc::new(ReadCounters::new()), Arc::new(Admission::new("reads", 1)))
@@ -334,10 +335,11 @@ mod tests {
         }
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn who_has_written_gets_no_page_from_before_however_slow_its_build_was() {
         const BUILD_TIME: Duration = Duration::from_millis(50);
-        let (cache, subject) = (cache(), subject("a"));
+        let (clock, subject) = (ManualClock::at(1_000), subject("a"));
+        let cache = PageCache::new(clock.clock(), Arc::new(ReadCounters::new()), Arc::new(Admission::new("reads", 1)));
         let slow = || async {
             tokio::time::sleep(BUILD_TIME).await;
             Ok::<_, NotAdmitted>(page(&subject))
@@ -348,8 +350,8 @@ mod tests {
         cache.note_visitor_write(writer);
         assert!(cache.get_for(reader, "k").await.is_some(), "others do not wait for the next build");
         assert!(cache.get_for(writer, "k").await.is_none());
-        tokio::time::sleep(Duration::from_millis(2)).await;
-        cache.build_missing("k", || async { Ok::<_, NotAdmitted>(page(&subject)) }).await.unwrap();
+        clock.advance(Duration::from_millis(1));
+        cache.build_missing("k", slow).await.unwrap();
         assert!(cache.get_for(writer, "k").await.is_some());
     }
 

@@ -263,6 +263,7 @@ fn run(stops: Vec<u8>, steps: Vec<(u8, u16)>, forgets: bool) -> Observations {
                     key: PageKey::parse(key, None).unwrap(),
                     if_none_match: None,
                     no_cache: n % 5 == 0,
+                    has_written: false,
                     requester: requester.clone(),
                 };
                 let (isolate, ports, seen) = (Arc::clone(&isolate), ports.clone(), Arc::clone(&seen));

@@ -44,8 +44,6 @@ use crate::state::AppState;
 use crate::state::page_cache::BuiltPage;
 use crate::state::rate_limits::WriteKind;
 
-/// Where the calls of all widgets are.
-pub(super) const COMPAT_PATHS: &str = "/compat/";
 /// Longest name of a page, in bytes: paths of pages with their sites.
 const MAX_PAGE_BYTES: usize = 2_048;
 /// The name of a guest who gives none.
