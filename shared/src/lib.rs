@@ -23,6 +23,7 @@ pub mod slot_set;
 
 pub mod cursor;
 pub mod derived_key;
+pub mod list_view;
 pub mod rank;
 pub mod walk;
 

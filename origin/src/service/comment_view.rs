@@ -1,7 +1,7 @@
 //! Rows as readers see them: levels by the mode, tombstones emptied.
 
 use gailou_shared::id::SubjectKey;
-use gailou_shared::path::Threading;
+use gailou_shared::path::{Mode, Threading};
 use gailou_shared::wire::{Comment, CommentState, SubjectRef};
 
 use crate::domain::review::HeldEdit;
@@ -19,6 +19,7 @@ pub fn for_author(row: &CommentRow, threading: Threading) -> Comment {
     Comment {
         id,
         version: row.version,
+        is_in_building: threading.mode == Mode::Building,
         subject: SubjectRef::from(&row.subject),
         author: Some(row.author.clone()),
         parent_id: row.parent_id,

@@ -2,6 +2,7 @@
 
 mod challenge;
 mod change_feed;
+pub mod compact;
 mod live_events;
 mod members;
 mod moderated_subjects;
@@ -186,6 +187,9 @@ pub struct Comment {
     /// The subject's version its row was read at; not part of the JSON.
     #[serde(skip)]
     pub version: u64,
+    /// Whether its subject is in mode `building`; not part of the JSON.
+    #[serde(skip)]
+    pub is_in_building: bool,
     /// What it is about.
     pub subject: SubjectRef,
     /// Its author; `null` on a tombstone.

@@ -4,12 +4,21 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Ref, Schema, Type};
+use utoipa::openapi::schema::{
+    AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Ref, Schema, Type,
+};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::{ChangedComment, Comment, CommentLocation, LiveEvent, RemovedComment, SubjectCounts, VoidSubject};
+use super::compact::{
+    CompactComment, CompactCommentContext, CompactCommentPage, CompactCommentTree, CompactSubject,
+};
+use super::{
+    ChangedComment, Comment, CommentContext, CommentLocation, CommentPage, CommentTree, LiveEvent, RemovedComment,
+    Subject, SubjectCounts, VoidSubject,
+};
 use crate::limits;
 
 /// The name of a subject type.
@@ -27,6 +36,14 @@ pub struct SubjectVersion;
 /// A comment with every comment above it.
 #[derive(Debug)]
 pub struct CommentChain;
+
+/// The same of compact comments.
+#[derive(Debug)]
+pub struct CompactCommentChain;
+
+/// An answer that is the one or, with `view=compact`, the other.
+#[derive(Debug)]
+pub struct EitherView<Full, Compact>(PhantomData<(Full, Compact)>);
 
 fn text(description: &str) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).description(Some(description))
@@ -126,6 +143,108 @@ impl ToSchema for LiveEvent {
         add::<RemovedComment>(schemas);
         add::<SubjectCounts>(schemas);
     }
+}
+
+impl<Full: ToSchema, Compact: ToSchema> PartialSchema for EitherView<Full, Compact> {
+    fn schema() -> RefOr<Schema> {
+        // A full answer is also a compact one that has more fields.
+        AnyOfBuilder::new().item(reference::<Full>()).item(reference::<Compact>()).into()
+    }
+}
+
+impl<Full: ToSchema, Compact: ToSchema> ToSchema for EitherView<Full, Compact> {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        add::<Full>(schemas);
+        add::<Compact>(schemas);
+    }
+}
+
+/// The schemas that have a compact form, by their names.
+const COMPACT_NAMES: [(&str, &str); 5] = [
+    ("Comment", "CompactComment"),
+    ("CommentContext", "CompactCommentContext"),
+    ("CommentPage", "CompactCommentPage"),
+    ("CommentTree", "CompactCommentTree"),
+    ("Subject", "CompactSubject"),
+];
+
+/// The schema of `Full` with compact comments.
+pub fn compact_schema<Full: PartialSchema>(description: &str) -> RefOr<Schema> {
+    let mut schema = Full::schema();
+    refer_to_compact(&mut schema);
+    match &mut schema {
+        RefOr::T(Schema::Object(object)) => object.description = Some(description.into()),
+        RefOr::T(Schema::Array(array)) => array.description = Some(description.into()),
+        _ => {}
+    }
+    schema
+}
+
+fn refer_to_compact(schema: &mut RefOr<Schema>) {
+    match schema {
+        RefOr::Ref(reference) => {
+            let is_of = |full: &str| reference.ref_location == Ref::from_schema_name(full).ref_location;
+            if let Some((_, compact)) = COMPACT_NAMES.into_iter().find(|(full, _)| is_of(full)) {
+                reference.ref_location = Ref::from_schema_name(compact).ref_location;
+            }
+        }
+        RefOr::T(Schema::Object(object)) => object.properties.values_mut().for_each(refer_to_compact),
+        RefOr::T(Schema::Array(array)) => {
+            if let ArrayItems::RefOrSchema(items) = &mut array.items {
+                refer_to_compact(items);
+            }
+        }
+        RefOr::T(_) => {}
+    }
+}
+
+impl PartialSchema for CompactComment<'_> {
+    fn schema() -> RefOr<Schema> {
+        const LEFT_OUT: [&str; 2] = ["content", "subject"];
+        const OPTIONAL: [&str; 3] = ["media", "mentions", "path"];
+        let description = "A comment of a list with `view=compact`: without `content` and `subject`; without `media` and \
+                           `mentions` where they are empty; and without `path`, unless the subject is in mode `building`.";
+        let mut schema = compact_schema::<Comment>(description);
+        if let RefOr::T(Schema::Object(object)) = &mut schema {
+            object.properties.retain(|name, _| !LEFT_OUT.contains(&name.as_str()));
+            object.required.retain(|name| !LEFT_OUT.contains(&name.as_str()) && !OPTIONAL.contains(&name.as_str()));
+        }
+        schema
+    }
+}
+
+impl ToSchema for CompactComment<'_> {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        Comment::schemas(schemas);
+    }
+}
+
+/// The schemas of answers with compact comments: what each is of, and what they have beside comments that is compact.
+macro_rules! compact_schemas {
+    ($($compact:ty: of $full:ty $(, with $part:ty)?, $description:literal;)+) => {$(
+        impl PartialSchema for $compact {
+            fn schema() -> RefOr<Schema> {
+                compact_schema::<$full>($description)
+            }
+        }
+
+        impl ToSchema for $compact {
+            fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+                add::<CompactComment<'static>>(schemas);
+                $(add::<$part>(schemas);)?
+                <$full>::schemas(schemas);
+            }
+        }
+    )+};
+}
+
+compact_schemas! {
+    CompactCommentChain: of CommentChain, "The chain from the root to the comment, with compact comments.";
+    CompactSubject<'_>: of Subject, "A subject whose pinned comments are compact.";
+    CompactCommentPage<'_>: of CommentPage, with CompactSubject<'static>, "A page of compact comments.";
+    CompactCommentTree<'_>: of CommentTree, "A compact comment with what is drawn under it.";
+    CompactCommentContext<'_>: of CommentContext, with CompactCommentPage<'static>,
+        "A compact comment with what surrounds it.";
 }
 
 fn reference<T: ToSchema>() -> Ref {

@@ -28,6 +28,7 @@ pub(in crate::http) fn root() -> Comment {
     Comment {
         id,
         version: 0,
+        is_in_building: false,
         subject: SubjectRef { r#type: "video".into(), key: "2".into(), title: None, url: None },
         author: Some(Author::new(member_id(7), "Alice".into(), None, 3, None)),
         parent_id: None,
