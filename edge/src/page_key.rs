@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use gailou_shared::cursor::Cursor;
 use gailou_shared::id::{CommentId, MemberId, SubjectKey};
 use gailou_shared::limits;
+use gailou_shared::list_view::{ListView, VIEW_PARAMETER};
 use gailou_shared::page_key::{page_key, subject_segments};
 use gailou_shared::page_language::ReaderLanguage;
 use gailou_shared::rank::Sort;
@@ -47,23 +48,30 @@ const CURSOR_PARAM: QueryParam =
     QueryParam { name: "cursor", default: "", is_valid: |v| Cursor::unverified(v).is_some() };
 const LIMIT_PARAM: QueryParam =
     QueryParam { name: "limit", default: "20", is_valid: |v| is_number(v, 1, limits::MAX_PAGE_SIZE) };
+const VIEW_PARAM: QueryParam =
+    QueryParam { name: VIEW_PARAMETER, default: "full", is_valid: |v| ListView::parse(v).is_some() };
 
 const LIST_PARAMS: &[QueryParam] = &[
     QueryParam { name: SORT_NAME, default: "hot", is_valid: |v| Sort::parse(v).is_some() },
     LIMIT_PARAM,
     CURSOR_PARAM,
+    VIEW_PARAM,
 ];
 const REPLIES_PARAMS: &[QueryParam] = &[
     QueryParam { name: SORT_NAME, default: "hot", is_valid: |v| matches!(v, "hot" | "old" | "new") },
     LIMIT_PARAM,
     CURSOR_PARAM,
+    VIEW_PARAM,
 ];
 const TREE_PARAMS: &[QueryParam] = &[
     QueryParam { name: "depth", default: "3", is_valid: |v| is_number(v, 1, limits::MAX_DEPTH) },
     QueryParam { name: "limit", default: "200", is_valid: |v| is_number(v, 1, limits::MAX_TREE_NODES) },
     CURSOR_PARAM,
+    VIEW_PARAM,
 ];
-const HISTORY_PARAMS: &[QueryParam] = &[LIMIT_PARAM, CURSOR_PARAM];
+const HISTORY_PARAMS: &[QueryParam] = &[LIMIT_PARAM, CURSOR_PARAM, VIEW_PARAM];
+/// Of lists that are whole.
+const WHOLE_LIST_PARAMS: &[QueryParam] = &[VIEW_PARAM];
 const LANGUAGE_NAME: &str = "lang";
 const HTML_PARAMS: &[QueryParam] = &[
     QueryParam { name: "fragment", default: "0", is_valid: |v| matches!(v, "0" | "1") },
@@ -141,8 +149,8 @@ impl PageKey {
                     None => ("", &[][..]),
                     Some("replies") => ("/replies", REPLIES_PARAMS),
                     Some("tree") => ("/tree", TREE_PARAMS),
-                    Some("ancestors") => ("/ancestors", &[][..]),
-                    Some("context") => ("/context", &[][..]),
+                    Some("ancestors") => ("/ancestors", WHOLE_LIST_PARAMS),
+                    Some("context") => ("/context", WHOLE_LIST_PARAMS),
                     Some(_) => return None,
                 };
                 with_query(&format!("/v1/comments/{id}{tail}"), query, params)
@@ -199,7 +207,7 @@ fn with_query(path: &str, query: &str, params: &[QueryParam]) -> Option<PageKey>
         if param.name == LIMIT_PARAM.name && !STORED_LIMITS.contains(&&*value) {
             return None;
         }
-        shared &= matches!(param.name, SORT_NAME | LANGUAGE_NAME | "fragment" | "limit");
+        shared &= matches!(param.name, SORT_NAME | LANGUAGE_NAME | VIEW_PARAMETER | "fragment" | "limit");
         kept.push((param.name, Some(value)));
     }
     Some(PageKey { path_query: page_key(path, &kept), shared })
@@ -313,15 +321,28 @@ mod tests {
         check(&format!("{list}?sort=top&limit=50&cursor={top}"), &format!("{list}?limit=50&cursor={top}"), false);
         let spelled: String = top.bytes().map(|b| format!("%{b:02x}")).collect();
         check(&format!("{list}?cursor={spelled}"), &format!("{list}?cursor={top}"), false);
+        check(&format!("{list}?view=compact&sort=hot&limit=20"), &format!("{list}?view=compact"), true);
+        check(&format!("{list}?view=full&sort=new"), &format!("{list}?sort=new"), true);
+        check(
+            &format!("{list}?view=compact&sort=top&limit=50&cursor={top}"),
+            &format!("{list}?limit=50&cursor={top}&view=compact"),
+            false,
+        );
         check("/v1/subjects/article/a%2fb%20%E6%A5%BC", "/v1/subjects/article/a%2Fb%20%E6%A5%BC", true);
         check("/v1/subjects/article/楼", "/v1/subjects/article/%E6%A5%BC", true);
         check("/v1/comments/5?sort=hot", "/v1/comments/5", true);
         check("/v1/comments/5/replies?sort=old", "/v1/comments/5/replies?sort=old", true);
         check("/v1/comments/5/tree?limit=200&depth=2", "/v1/comments/5/tree?depth=2", false);
         check("/v1/comments/5/tree?limit=50", "/v1/comments/5/tree?limit=50", true);
+        check("/v1/comments/5/tree?view=compact&depth=2", "/v1/comments/5/tree?depth=2&view=compact", false);
+        check("/v1/comments/5/replies?view=compact&sort=old", "/v1/comments/5/replies?sort=old&view=compact", true);
         check("/v1/comments/5/ancestors", "/v1/comments/5/ancestors", true);
+        check("/v1/comments/5/ancestors?view=compact", "/v1/comments/5/ancestors?view=compact", true);
+        check("/v1/comments/5?view=compact", "/v1/comments/5", true);
         check("/v1/comments/5/context?x", "/v1/comments/5/context", true);
         check("/v1/members/7/comments", "/v1/members/7/comments", true);
+        check("/v1/members/7/comments?view=compact&limit=50", "/v1/members/7/comments?limit=50&view=compact", true);
+        check("/t/article/7?view=compact&fragment=1&lang=zh", "/t/article/7?fragment=1&lang=zh", true);
         check("/t/article/7?lang=zh&fragment=1&x", "/t/article/7?fragment=1&lang=zh", true);
         check("/t/article/7?comment=5&lang=en", "/t/article/7?lang=en&comment=5", false);
         check("/t/article/7?lang=%7Ah%2DTW", "/t/article/7?lang=zh-TW", true);
@@ -375,6 +396,10 @@ mod tests {
             "/v1/subjects/article/7/comments?limit=",
             "/v1/subjects/article/7/comments?sort=HOT",
             "/v1/subjects/article/7/comments?sort=hot&sort=new",
+            "/v1/subjects/article/7/comments?view=small",
+            "/v1/subjects/article/7/comments?view=COMPACT",
+            "/v1/subjects/article/7/comments?view=compact&view=full",
+            "/v1/comments/5/ancestors?view=",
             "/v1/subjects/article/7/comments?cursor=",
             "/v1/subjects/article/7/comments?cursor=abc",
             "/v1/subjects/article/7/comments?cursor=%FF",

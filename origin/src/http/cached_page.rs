@@ -6,6 +6,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::Body;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -15,7 +16,9 @@ use bytes::Bytes;
 use gailou_shared::edge_protocol::{CACHE_TAGS_HEADER, HOT_FOR_HEADER, MADE_HEADER, SUBJECT_VERSION_HEADER};
 use gailou_shared::http_headers::matches_etag;
 use gailou_shared::id::SubjectKey;
+use gailou_shared::list_view::ListView;
 use gailou_shared::request_path::COMPAT_PATHS;
+use gailou_shared::wire::compact::CompactView;
 use serde::Serialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
@@ -134,9 +137,30 @@ pub(super) struct SentPage(pub(super) Arc<ReadyPage>);
 
 /// JSON that becomes old when one of the subjects changes.
 pub(super) fn json_page(value: &(impl Serialize + Tagged), subjects: Vec<SubjectKey>) -> ServiceResult<BuiltPage> {
-    let body = serde_json::to_vec(value).map_err(|error| ServiceError::Bug(error.to_string()))?;
+    page_with_body(serde_json::to_vec(value), value, subjects)
+}
+
+/// The same in a view of the list.
+pub(super) fn list_page(
+    view: ListView,
+    value: &(impl Serialize + CompactView + Tagged),
+    subjects: Vec<SubjectKey>,
+) -> ServiceResult<BuiltPage> {
+    let body = match view {
+        ListView::Full => serde_json::to_vec(value),
+        ListView::Compact => serde_json::to_vec(&value.compact()),
+    };
+    page_with_body(body, value, subjects)
+}
+
+/// Both views of a list show the same comments, so they have the same cache tags.
+fn page_with_body(
+    body: serde_json::Result<Vec<u8>>,
+    value: &impl Tagged,
+    subjects: Vec<SubjectKey>,
+) -> ServiceResult<BuiltPage> {
     Ok(BuiltPage {
-        body,
+        body: body.map_err(|error| ServiceError::Bug(error.to_string()))?,
         content_type: JSON_TYPE,
         headers: &[],
         subjects,
@@ -145,6 +169,16 @@ pub(super) fn json_page(value: &(impl Serialize + Tagged), subjects: Vec<Subject
         reads: None,
         is_passing: false,
     })
+}
+
+/// A list for one reader alone, in the view that is asked for.
+pub(super) fn private_list(view: ListView, value: &(impl Serialize + CompactView)) -> Response {
+    let mut response = match view {
+        ListView::Full => Json(value).into_response(),
+        ListView::Compact => Json(value.compact()).into_response(),
+    };
+    response.headers_mut().insert(header::CACHE_CONTROL, PRIVATE_CACHING);
+    response
 }
 
 /// The answer with a page: whole, or `304` where the reader has it already.

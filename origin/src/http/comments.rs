@@ -10,22 +10,23 @@ use axum::response::Response;
 use gailou_shared::cursor::Cursor;
 use gailou_shared::id::CommentId;
 use gailou_shared::page_key::{page_key, unless_default};
-use gailou_shared::wire::openapi::CommentChain;
-use gailou_shared::wire::{
-    Comment, CommentContext, CommentPage, CommentState, CommentTree, DataEnvelope, FormerTextPage, ListPageInfo,
-};
+use gailou_shared::list_view::ListView;
+use gailou_shared::wire::compact::CompactView;
+use gailou_shared::wire::{Comment, CommentState, DataEnvelope, FormerTextPage, ListPageInfo};
 use gailou_shared::{content, limits};
 use serde::Serialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::domain::row::CommentRow;
-use crate::http::cached_page::{CacheableRead, PRIVATE_CACHING, json_page};
+use crate::http::cached_page::{CacheableRead, PRIVATE_CACHING, list_page};
 use crate::http::extract::{
     AfterBody, ChallengedWrite, CountedRead, Decisions, Deletions, Edits, JsonBody, LimitedMember, ListQuery, PathId,
-    QueryParameters, RefusedHeader, ReplySorts, UnreadBody,
+    QueryParameters, RefusedHeader, ReplySorts, UnreadBody, ViewQuery, view_parameter,
 };
-use crate::http::openapi::bodies::CommentEdit;
+use crate::http::openapi::bodies::{
+    CommentChainView, CommentContextView, CommentEdit, CommentPageView, CommentTreeView,
+};
 use crate::http::openapi::responses::{
     BodyRefusals, Conflict, Gone, MemberRefusals, NotFound, NotModified, PublicRefusals, Unprocessable,
 };
@@ -40,17 +41,18 @@ use crate::state::AppState;
 const DEFAULT_TREE_DEPTH: usize = 3;
 
 /// A page about one comment, built from its row where it is not in memory.
-async fn comment_page<T: Serialize + Tagged, F: Future<Output = ServiceResult<T>>>(
+async fn comment_page<T: Serialize + CompactView + Tagged, F: Future<Output = ServiceResult<T>>>(
     app: &AppState,
     read: &CacheableRead,
     id: CommentId,
     key: &str,
+    view: ListView,
     build: impl Fn(CommentRow) -> F,
 ) -> Result<Response, Refusal> {
     let build = || async {
         let row = thread::read_readable_row(app, id, read.audience()).await?;
         let subject = row.subject.clone();
-        json_page(&build(row).await?, vec![subject])
+        list_page(view, &build(row).await?, vec![subject])
     };
     read.answer(key, build).await
 }
@@ -77,7 +79,8 @@ pub(super) async fn get_comment(
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let app = &app;
-    comment_page(app, &read, id, read.path(), |row| async move { thread::show_comment(app, &row) }).await
+    let build = |row: CommentRow| async move { thread::show_comment(app, &row) };
+    comment_page(app, &read, id, read.path(), ListView::Full, build).await
 }
 
 /// The earlier texts of a comment, as readers saw them.
@@ -103,29 +106,30 @@ pub(super) async fn list_shown_texts(
 /// The building (盖楼): the chain from the root to the comment.
 #[utoipa::path(
     get, path = "/v1/comments/{id}/ancestors", tag = "comments",
-    params(PathId<CommentId>, CacheableRead),
+    params(PathId<CommentId>, ViewQuery, CacheableRead),
     responses(
-        (status = 200, description = "The root first, the comment last.", body = inline(DataEnvelope<CommentChain>)),
+        (status = 200, description = "The root first, the comment last.", body = inline(DataEnvelope<CommentChainView>)),
         PublicRefusals, NotFound, NotModified,
     ),
 )]
 pub(super) async fn list_ancestors(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<CommentId>,
+    view: ViewQuery,
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let app = &app;
     let build = |row: CommentRow| async move { Ok(DataEnvelope { data: thread::list_ancestors(app, &row).await? }) };
-    comment_page(app, &read, id, read.path(), build).await
+    comment_page(app, &read, id, &view.page_key(read.path()), view.0, build).await
 }
 
 /// What a permalink needs.
 #[utoipa::path(
     get, path = "/v1/comments/{id}/context", tag = "comments",
-    params(PathId<CommentId>, CacheableRead),
+    params(PathId<CommentId>, ViewQuery, CacheableRead),
     responses(
         (
-            status = 200, description = "The comment with what surrounds it.", body = inline(DataEnvelope<CommentContext>),
+            status = 200, description = "The comment with what surrounds it.", body = inline(DataEnvelope<CommentContextView>),
         ),
         PublicRefusals, NotFound, NotModified,
     ),
@@ -133,13 +137,14 @@ pub(super) async fn list_ancestors(
 pub(super) async fn get_context(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<CommentId>,
+    view: ViewQuery,
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let app = &app;
     let audience = read.audience();
     let build =
         |row: CommentRow| async move { Ok(DataEnvelope { data: thread::read_context(app, &row, audience).await? }) };
-    comment_page(app, &read, id, read.path(), build).await
+    comment_page(app, &read, id, &view.page_key(read.path()), view.0, build).await
 }
 
 /// A page of a comment's descendants, flat.
@@ -147,7 +152,7 @@ pub(super) async fn get_context(
     get, path = "/v1/comments/{id}/replies", tag = "comments",
     params(PathId<CommentId>, ListQuery<ReplySorts>, CacheableRead),
     responses(
-        (status = 200, description = "The page.", body = CommentPage),
+        (status = 200, description = "The page.", body = inline(CommentPageView)),
         PublicRefusals, NotFound, NotModified, Gone,
     ),
 )]
@@ -159,7 +164,7 @@ pub(super) async fn list_replies(
 ) -> Result<Response, Refusal> {
     let (app, page) = (&app, query.page);
     let build = |row: CommentRow| async move { page::list_replies(app, &row, page).await };
-    comment_page(app, &read, id, &query.page_key(read.path()), build).await
+    comment_page(app, &read, id, &query.page_key(read.path()), query.view, build).await
 }
 
 /// A comment's descendants, nested.
@@ -168,7 +173,7 @@ pub(super) async fn list_replies(
     params(PathId<CommentId>, TreeQuery, CacheableRead),
     responses(
         (
-            status = 200, description = "The comment with what is drawn under it.", body = inline(DataEnvelope<CommentTree>),
+            status = 200, description = "The comment with what is drawn under it.", body = inline(DataEnvelope<CommentTreeView>),
             examples(("tree" = (summary = "A root with its one reply", value = json!(examples::tree())))),
         ),
         PublicRefusals, NotFound, NotModified,
@@ -184,7 +189,7 @@ pub(super) async fn get_tree(
     let build = |row: CommentRow| async move {
         Ok(DataEnvelope { data: thread::read_tree(app, &row, depth, limit, cursor).await? })
     };
-    comment_page(app, &read, id, &query.page_key(read.path()), build).await
+    comment_page(app, &read, id, &query.page_key(read.path()), query.view, build).await
 }
 
 /// Edit a comment.
@@ -290,13 +295,15 @@ pub(super) struct TreeQuery {
     cursor: Option<Cursor>,
     /// As it was sent.
     sent_cursor: Option<String>,
+    view: ListView,
 }
 
 impl TreeQuery {
     fn page_key(&self, path: &str) -> String {
         let depth = unless_default(self.depth, DEFAULT_TREE_DEPTH);
         let limit = unless_default(self.limit, limits::DEFAULT_TREE_NODES);
-        page_key(path, &[("depth", depth), ("limit", limit), ("cursor", self.sent_cursor.clone())])
+        let cursor = ("cursor", self.sent_cursor.clone());
+        page_key(path, &[("depth", depth), ("limit", limit), cursor, self.view.key_parameter()])
     }
 }
 
@@ -307,12 +314,15 @@ impl FromRequestParts<HttpState> for TreeQuery {
         let query = QueryParameters::from_request_parts(parts, state).await?;
         let depth = query.number("depth", limits::MAX_DEPTH, DEFAULT_TREE_DEPTH);
         let limit = query.number("limit", limits::MAX_TREE_NODES, limits::DEFAULT_TREE_NODES);
-        let (depth, limit) = match (depth, limit) {
-            (Ok(depth), Ok(limit)) => (depth, limit),
-            (depth, limit) => return Err(Refusal::fields([depth.err(), limit.err()].into_iter().flatten().collect())),
+        let (depth, limit, view) = match (depth, limit, query.view()) {
+            (Ok(depth), Ok(limit), Ok(view)) => (depth, limit, view),
+            (depth, limit, view) => {
+                let errors = [depth.err(), limit.err(), view.err()];
+                return Err(Refusal::fields(errors.into_iter().flatten().collect()));
+            }
         };
         let (cursor, sent_cursor) = (query.cursor(&state.app)?, query.get("cursor").map(str::to_owned));
-        Ok(Self { depth, limit, cursor, sent_cursor })
+        Ok(Self { depth, limit, cursor, sent_cursor, view })
     }
 }
 
@@ -323,6 +333,7 @@ impl IntoParams for TreeQuery {
             parameters::whole_number("depth", "Levels below the comment.", limits::MAX_DEPTH, DEFAULT_TREE_DEPTH),
             parameters::whole_number("limit", "Most comments in the answer.", max_nodes, nodes),
             parameters::cursor("`more.cursor` of this comment."),
+            view_parameter(),
         ]
     }
 }

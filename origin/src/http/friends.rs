@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
+use axum::response::Response;
 use gailou_shared::cursor::Cursor;
 use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
-use gailou_shared::wire::CommentPage;
+use gailou_shared::list_view::ListView;
 use utoipa::IntoParams;
 use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
-use crate::http::admin::{PrivateAnswer, private};
+use crate::http::cached_page::private_list;
 use crate::http::counts::subject_named;
-use crate::http::extract::{AuthenticatedMember, CountedRead, QueryParameters};
-use crate::http::openapi::bodies::HistoryPage;
+use crate::http::extract::{AuthenticatedMember, CountedRead, QueryParameters, view_parameter};
+use crate::http::openapi::bodies::HistoryPageView;
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{MemberRefusals, NotFound};
 use crate::http::problem::Refusal;
@@ -29,7 +30,10 @@ use crate::state::AppState;
 #[utoipa::path(
     get, path = "/v1/me/friends/comments", tag = "me",
     params(FriendsQuery),
-    responses((status = 200, description = "A page of comments.", body = HistoryPage), MemberRefusals, NotFound),
+    responses(
+        (status = 200, description = "A page of comments.", body = inline(HistoryPageView)),
+        MemberRefusals, NotFound,
+    ),
     security(("bearer" = [])),
 )]
 pub(super) async fn list_friends_comments(
@@ -37,8 +41,9 @@ pub(super) async fn list_friends_comments(
     AuthenticatedMember(reader): AuthenticatedMember,
     _: CountedRead,
     query: FriendsQuery,
-) -> PrivateAnswer<CommentPage> {
-    private(friends::list_comments(&app, &reader, &query.subject, query.limit, query.cursor).await?)
+) -> Result<Response, Refusal> {
+    let page = friends::list_comments(&app, &reader, &query.subject, query.limit, query.cursor).await?;
+    Ok(private_list(query.view, &page))
 }
 
 /// The requested page.
@@ -47,6 +52,7 @@ pub(super) struct FriendsQuery {
     subject: SubjectKey,
     limit: usize,
     cursor: Option<Cursor>,
+    view: ListView,
 }
 
 impl FromRequestParts<HttpState> for FriendsQuery {
@@ -57,8 +63,10 @@ impl FromRequestParts<HttpState> for FriendsQuery {
         let name = query.get("subject").ok_or_else(|| Refusal::field("subject", "is missing"))?;
         let subject = subject_named(&state.app, name)?;
         let limit = query.number("limit", limits::MAX_PAGE_SIZE, limits::DEFAULT_PAGE_SIZE);
-        let limit = limit.map_err(|error| Refusal::fields(vec![error]))?;
-        Ok(Self { subject, limit, cursor: query.cursor(&state.app)? })
+        match (limit, query.view()) {
+            (Ok(limit), Ok(view)) => Ok(Self { subject, limit, cursor: query.cursor(&state.app)?, view }),
+            (limit, view) => Err(Refusal::fields([limit.err(), view.err()].into_iter().flatten().collect())),
+        }
     }
 }
 
@@ -70,6 +78,7 @@ impl IntoParams for FriendsQuery {
             subject.example(Some("video/2".into())).build(),
             parameters::page_size(),
             parameters::cursor("`page.next` of the page before."),
+            view_parameter(),
         ]
     }
 }

@@ -8,6 +8,7 @@ use axum::response::Response;
 use gailou_shared::cursor::{Cursor, CursorList, WalkPosition};
 use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
+use gailou_shared::list_view::ListView;
 use gailou_shared::page_key::{page_key, unless_default};
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::openapi::SubjectTypeName;
@@ -16,8 +17,9 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::{IntoParams, PartialSchema as _};
 
 use crate::http::atom::AtomFeed;
-use crate::http::cached_page::{CacheableRead, json_page};
-use crate::http::extract::{KnownSubject, QueryParameters};
+use crate::http::cached_page::{CacheableRead, list_page};
+use crate::http::extract::{KnownSubject, QueryParameters, view_parameter};
+use crate::http::openapi::bodies::CommentView;
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{NotFound, NotModified, PublicRefusals};
 use crate::http::problem::Refusal;
@@ -40,24 +42,24 @@ const FEED_TITLE: &str = "Comments · 评论";
 /// that few write to, those are found that are among the newest comments of all.
 #[utoipa::path(
     get, path = "/v1/latest", tag = "subjects",
-    params(LatestQuery, LatestLimit, CacheableRead),
+    params(LatestQuery, LatestPage, CacheableRead),
     responses(
-        (status = 200, description = "The newest comments.", body = inline(DataEnvelope<Vec<Comment>>)),
+        (status = 200, description = "The newest comments.", body = inline(DataEnvelope<Vec<CommentView>>)),
         PublicRefusals, NotFound, NotModified,
     ),
 )]
 pub(super) async fn list_latest(
     State(app): State<Arc<AppState>>,
     LatestQuery(kind): LatestQuery,
-    LatestLimit(limit): LatestLimit,
+    LatestPage { limit, view }: LatestPage,
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let given_limit = unless_default(limit, limits::DEFAULT_PAGE_SIZE);
-    let name = page_key(read.path(), &[("type", kind.clone()), ("limit", given_limit)]);
+    let name = page_key(read.path(), &[("type", kind.clone()), ("limit", given_limit), view.key_parameter()]);
     let build = || async {
         let data = latest::list_latest(&app, kind.as_deref(), limit).await?;
         let subjects = comment_view::subjects(&data);
-        json_page(&DataEnvelope { data }, subjects)
+        list_page(view, &DataEnvelope { data }, subjects)
     };
     read.answer(&name, build).await
 }
@@ -159,23 +161,30 @@ impl IntoParams for LatestQuery {
     }
 }
 
-/// How many comments are asked for.
+/// How many comments are asked for, and how much of each.
 #[derive(Debug)]
-pub(super) struct LatestLimit(usize);
+pub(super) struct LatestPage {
+    limit: usize,
+    view: ListView,
+}
 
-impl FromRequestParts<HttpState> for LatestLimit {
+impl FromRequestParts<HttpState> for LatestPage {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
         let query = QueryParameters::from_request_parts(parts, state).await?;
         let limit = query.number("limit", limits::MAX_LATEST, limits::DEFAULT_PAGE_SIZE);
-        limit.map(Self).map_err(|error| Refusal::fields(vec![error]))
+        match (limit, query.view()) {
+            (Ok(limit), Ok(view)) => Ok(Self { limit, view }),
+            (limit, view) => Err(Refusal::fields([limit.err(), view.err()].into_iter().flatten().collect())),
+        }
     }
 }
 
-impl IntoParams for LatestLimit {
+impl IntoParams for LatestPage {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let description = "Most comments in the answer.";
-        vec![parameters::whole_number("limit", description, limits::MAX_LATEST, limits::DEFAULT_PAGE_SIZE)]
+        let limit = parameters::whole_number("limit", description, limits::MAX_LATEST, limits::DEFAULT_PAGE_SIZE);
+        vec![limit, view_parameter()]
     }
 }

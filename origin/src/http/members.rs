@@ -8,13 +8,14 @@ use axum::response::Response;
 use gailou_shared::cursor::Cursor;
 use gailou_shared::id::MemberId;
 use gailou_shared::limits;
+use gailou_shared::list_view::ListView;
 use gailou_shared::page_key::{page_key, unless_default};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
-use crate::http::cached_page::{CacheableRead, json_page};
-use crate::http::extract::{PathId, QueryParameters};
-use crate::http::openapi::bodies::HistoryPage;
+use crate::http::cached_page::{CacheableRead, list_page};
+use crate::http::extract::{PathId, QueryParameters, view_parameter};
+use crate::http::openapi::bodies::HistoryPageView;
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{Gone, NotModified, PublicRefusals};
 use crate::http::problem::Refusal;
@@ -26,7 +27,10 @@ use crate::state::AppState;
 #[utoipa::path(
     get, path = "/v1/members/{id}/comments", tag = "members",
     params(PathId<MemberId>, HistoryQuery, CacheableRead),
-    responses((status = 200, description = "The page.", body = HistoryPage), PublicRefusals, Gone, NotModified),
+    responses(
+        (status = 200, description = "The page.", body = inline(HistoryPageView)),
+        PublicRefusals, Gone, NotModified,
+    ),
 )]
 pub(super) async fn list_member_comments(
     State(app): State<Arc<AppState>>,
@@ -37,7 +41,7 @@ pub(super) async fn list_member_comments(
     let build = || async {
         let page = member::list_history(&app, id, query.limit, query.cursor).await?;
         let subjects = comment_view::subjects(&page.data);
-        json_page(&page, subjects)
+        list_page(query.view, &page, subjects)
     };
     read.answer(&query.page_key(read.path()), build).await
 }
@@ -49,12 +53,13 @@ pub(super) struct HistoryQuery {
     cursor: Option<Cursor>,
     /// As it was sent.
     sent_cursor: Option<String>,
+    view: ListView,
 }
 
 impl HistoryQuery {
     fn page_key(&self, path: &str) -> String {
         let limit = unless_default(self.limit, limits::DEFAULT_PAGE_SIZE);
-        page_key(path, &[("limit", limit), ("cursor", self.sent_cursor.clone())])
+        page_key(path, &[("limit", limit), ("cursor", self.sent_cursor.clone()), self.view.key_parameter()])
     }
 }
 
@@ -64,14 +69,17 @@ impl FromRequestParts<HttpState> for HistoryQuery {
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
         let query = QueryParameters::from_request_parts(parts, state).await?;
         let limit = query.number("limit", limits::MAX_PAGE_SIZE, limits::DEFAULT_PAGE_SIZE);
-        let limit = limit.map_err(|error| Refusal::fields(vec![error]))?;
+        let (limit, view) = match (limit, query.view()) {
+            (Ok(limit), Ok(view)) => (limit, view),
+            (limit, view) => return Err(Refusal::fields([limit.err(), view.err()].into_iter().flatten().collect())),
+        };
         let (cursor, sent_cursor) = (query.cursor(&state.app)?, query.get("cursor").map(str::to_owned));
-        Ok(Self { limit, cursor, sent_cursor })
+        Ok(Self { limit, cursor, sent_cursor, view })
     }
 }
 
 impl IntoParams for HistoryQuery {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![parameters::page_size(), parameters::cursor("`page.next` of the page before.")]
+        vec![parameters::page_size(), parameters::cursor("`page.next` of the page before."), view_parameter()]
     }
 }

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::Response;
 use gailou_shared::cursor::Cursor;
 use gailou_shared::limits;
-use gailou_shared::wire::{CommentPage, FieldError};
+use gailou_shared::list_view::ListView;
+use gailou_shared::wire::FieldError;
 use utoipa::IntoParams;
 use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::domain::search_text::{MAX_QUERY_CHARS, SearchTerms};
-use crate::http::cached_page::PRIVATE_CACHING;
-use crate::http::extract::{CountedRead, KnownSubject, QueryParameters};
-use crate::http::openapi::bodies::HistoryPage;
+use crate::http::cached_page::private_list;
+use crate::http::extract::{CountedRead, KnownSubject, QueryParameters, view_parameter};
+use crate::http::openapi::bodies::HistoryPageView;
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{NotFound, PublicRefusals};
 use crate::http::problem::Refusal;
@@ -32,18 +32,21 @@ use crate::state::AppState;
 #[utoipa::path(
     get, path = "/v1/subjects/{type}/{key}/search", tag = "subjects",
     params(KnownSubject, SubjectSearch),
-    responses((status = 200, description = "The page; each comment has a `highlight`.", body = HistoryPage), PublicRefusals, NotFound),
+    responses(
+        (status = 200, description = "The page; each comment has a `highlight`.", body = inline(HistoryPageView)),
+        PublicRefusals, NotFound,
+    ),
 )]
 pub(super) async fn search_subject(
     State(app): State<Arc<AppState>>,
     KnownSubject(subject): KnownSubject,
     search: SubjectSearch,
     _: CountedRead,
-) -> Result<([(HeaderName, HeaderValue); 1], Json<CommentPage>), Refusal> {
+) -> Result<Response, Refusal> {
     let _place = app.reads.admit().await?;
-    let SubjectSearch { query, limit, cursor } = search;
+    let SubjectSearch { query, limit, cursor, view } = search;
     let page = search::search_subject(&app, subject, query, limit, cursor).await?;
-    Ok(([(header::CACHE_CONTROL, PRIVATE_CACHING)], Json(page)))
+    Ok(private_list(view, &page))
 }
 
 /// What a reader searches for.
@@ -52,6 +55,7 @@ pub(super) struct SubjectSearch {
     query: SearchQuery,
     limit: usize,
     cursor: Option<Cursor>,
+    view: ListView,
 }
 
 impl FromRequestParts<HttpState> for SubjectSearch {
@@ -60,9 +64,11 @@ impl FromRequestParts<HttpState> for SubjectSearch {
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
         let query = QueryParameters::from_request_parts(parts, state).await?;
         let limit = query.number("limit", limits::MAX_PAGE_SIZE, limits::DEFAULT_PAGE_SIZE);
-        match (search_query(query.get("q").unwrap_or_default()), limit) {
-            (Ok(text), Ok(limit)) => Ok(Self { query: text, limit, cursor: query.cursor(&state.app)? }),
-            (text, limit) => Err(Refusal::fields([text.err(), limit.err()].into_iter().flatten().collect())),
+        match (search_query(query.get("q").unwrap_or_default()), limit, query.view()) {
+            (Ok(text), Ok(limit), Ok(view)) => Ok(Self { query: text, limit, cursor: query.cursor(&state.app)?, view }),
+            (text, limit, view) => {
+                Err(Refusal::fields([text.err(), limit.err(), view.err()].into_iter().flatten().collect()))
+            }
         }
     }
 }
@@ -85,6 +91,7 @@ impl IntoParams for SubjectSearch {
             query_parameter("What the comments contain.").required(Required::True).build(),
             parameters::page_size(),
             parameters::cursor("`page.next` of the page before."),
+            view_parameter(),
         ]
     }
 }

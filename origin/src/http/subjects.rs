@@ -7,14 +7,15 @@ use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use gailou_shared::content::{self, NewComment};
-use gailou_shared::wire::{Comment, CommentPage, Subject};
+use gailou_shared::wire::compact::CompactView as _;
+use gailou_shared::wire::{Comment, Subject};
 
-use crate::http::cached_page::{CacheableRead, json_page};
+use crate::http::cached_page::{CacheableRead, json_page, list_page};
 use crate::http::extract::{
     AfterBody, AuthenticatedMember, ChallengedWrite, IdempotencyHeader, JsonBody, KnownSubject, KnownSubjectType,
     ListQuery, RefusedHeader, RootSorts,
 };
-use crate::http::openapi::bodies::HeldComment;
+use crate::http::openapi::bodies::{CommentPageView, HeldComment};
 use crate::http::openapi::examples;
 use crate::http::openapi::responses::{
     BodyRefusals, Conflict, Gone, MemberRefusals, NotFound, NotModified, PublicRefusals, Unprocessable,
@@ -60,8 +61,11 @@ pub(super) async fn get_subject(
     params(KnownSubject, ListQuery<RootSorts>, CacheableRead),
     responses(
         (
-            status = 200, description = "The page.", body = CommentPage,
-            examples(("page" = (summary = "A root with its one reply", value = json!(examples::page())))),
+            status = 200, description = "The page.", body = inline(CommentPageView),
+            examples(
+                ("page" = (summary = "A root with its one reply", value = json!(examples::page()))),
+                ("compact" = (summary = "The same with `view=compact`", value = json!(examples::page().compact()))),
+            ),
         ),
         PublicRefusals, NotFound, NotModified, Gone,
     ),
@@ -72,13 +76,13 @@ pub(super) async fn list_comments(
     query: ListQuery<RootSorts>,
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
-    let asked = query.page;
+    let (asked, view) = (query.page, query.view);
     let build = || async {
         let roots = page::list_roots(&app, &key, asked, read.audience()).await?;
         let is_passing = roots.page.sort != asked.sort && !app.settings().values.degrade.hot_as_new;
-        let page = json_page(&roots, vec![key.clone()])?;
+        let page = list_page(view, &roots, vec![key.clone()])?;
         // Only a first page is one of the lists that may be pushed to the edge.
-        let list = asked.cursor.is_none().then(|| ReadLists::of(asked.sort, asked.limit));
+        let list = asked.cursor.is_none().then(|| ReadLists::of(asked.sort, asked.limit, view));
         Ok(BuiltPage { reads: Some(list.unwrap_or_default()), is_passing, ..page })
     };
     read.answer(&query.page_key(read.path()), build).await

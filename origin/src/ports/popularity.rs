@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
+use gailou_shared::list_view::ListView;
 use gailou_shared::rank::Sort;
 
 use crate::ports::failure::Failure;
@@ -27,26 +28,35 @@ pub struct PopularityError(pub Failure);
 
 /// A set of lists of one subject. Only the first pages of these lists are pushed to the edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ReadLists(u8);
+pub struct ReadLists(u16);
 
 impl ReadLists {
     const PUSHED_SORTS: [Sort; 2] = [Sort::Hot, Sort::New];
     const PUSHED_LIMITS: [usize; 4] = [10, 20, 50, 100];
+    /// The lists that may be pushed, a bit each: two sorts and four limits, in two views.
+    pub(crate) const COUNT: usize = 2 * 4 * 2;
     /// The list of a request without parameters: [`Sort::Hot`], 20 comments.
-    pub const DEFAULT_LIST: Self = Self(2);
+    pub const DEFAULT_LIST: Self = Self(1 << 1);
+    /// The list that the element asks for: the same in the compact view.
+    pub const ELEMENT_LIST: Self = Self(1 << 9);
 
     /// The set of this list alone; empty when it is none of those that are pushed.
-    pub fn of(sort: Sort, limit: usize) -> Self {
+    pub fn of(sort: Sort, limit: usize, view: ListView) -> Self {
         let sort = Self::PUSHED_SORTS.iter().position(|s| *s == sort);
         let limit = Self::PUSHED_LIMITS.iter().position(|l| *l == limit);
-        sort.zip(limit).map_or(Self(0), |(sort, limit)| Self(1 << (sort * Self::PUSHED_LIMITS.len() + limit)))
+        let first_of_view = match view {
+            ListView::Full => 0,
+            ListView::Compact => Self::PUSHED_SORTS.len() * Self::PUSHED_LIMITS.len(),
+        };
+        let bit = sort.zip(limit).map(|(sort, limit)| first_of_view + sort * Self::PUSHED_LIMITS.len() + limit);
+        bit.map_or(Self(0), |bit| Self(1 << bit))
     }
 
-    pub(crate) const fn from_bits(bits: u8) -> Self {
+    pub(crate) const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
 
-    pub(crate) const fn bits(self) -> u8 {
+    pub(crate) const fn bits(self) -> u16 {
         self.0
     }
 
@@ -61,9 +71,10 @@ impl ReadLists {
         self.0 & others.0 == others.0
     }
 
-    pub fn iter(self) -> impl Iterator<Item = (Sort, usize)> {
-        let all = Self::PUSHED_SORTS.into_iter().flat_map(|sort| Self::PUSHED_LIMITS.map(|limit| (sort, limit)));
-        all.filter(move |(sort, limit)| self.has(Self::of(*sort, *limit)))
+    pub fn iter(self) -> impl Iterator<Item = (Sort, usize, ListView)> {
+        let of_view = |view| Self::PUSHED_SORTS.map(|sort| Self::PUSHED_LIMITS.map(|limit| (sort, limit, view)));
+        let all = ListView::ALL.iter().flat_map(move |view| of_view(*view)).flatten();
+        all.filter(move |(sort, limit, view)| self.has(Self::of(*sort, *limit, *view)))
     }
 }
 

@@ -32,7 +32,7 @@ struct PopularitySums {
 struct PopularitySum {
     reads: f64,
     /// When each list was requested last.
-    requested_at: [Option<Instant>; 8],
+    requested_at: [Option<Instant>; ReadLists::COUNT],
 }
 
 impl MemoryPopularity {

@@ -1,16 +1,18 @@
-//! `sort`, `limit` and `cursor` of a list.
+//! `sort`, `limit`, `cursor` and `view` of a list.
 
 use std::marker::PhantomData;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use gailou_shared::limits;
+use gailou_shared::list_view::ListView;
 use gailou_shared::page_key::{page_key, unless_default};
 use gailou_shared::rank::Sort;
 use gailou_shared::wire::FieldError;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
+use crate::http::extract::list_view::view_parameter;
 use crate::http::extract::query::QueryParameters;
 use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
@@ -20,6 +22,8 @@ use crate::service::page::{PageQuery, is_newest_first};
 /// The sorts that a list has.
 pub(in crate::http) trait ListSorts {
     const LIST_SORTS: &'static [Sort];
+    /// Whether it is an answer in JSON, which has views.
+    const HAS_VIEWS: bool = true;
 }
 
 /// Sorts of a subject's roots.
@@ -28,6 +32,15 @@ pub(in crate::http) struct RootSorts;
 
 impl ListSorts for RootSorts {
     const LIST_SORTS: &'static [Sort] = Sort::ALL;
+}
+
+/// Sorts of a subject's roots as HTML.
+#[derive(Debug)]
+pub(in crate::http) struct PrintedRootSorts;
+
+impl ListSorts for PrintedRootSorts {
+    const LIST_SORTS: &'static [Sort] = Sort::ALL;
+    const HAS_VIEWS: bool = false;
 }
 
 /// Sorts of a comment's replies.
@@ -42,6 +55,7 @@ impl ListSorts for ReplySorts {
 #[derive(Debug)]
 pub(in crate::http) struct ListQuery<S> {
     pub(in crate::http) page: PageQuery,
+    pub(in crate::http) view: ListView,
     /// As it was sent.
     cursor: Option<String>,
     sorts: PhantomData<S>,
@@ -54,9 +68,13 @@ impl<S: ListSorts> FromRequestParts<HttpState> for ListQuery<S> {
         let query = QueryParameters::from_request_parts(parts, state).await?;
         let limit = query.number("limit", limits::MAX_PAGE_SIZE, limits::DEFAULT_PAGE_SIZE);
         let sort = query.get("sort").map(|name| sort_named(name, S::LIST_SORTS)).transpose();
-        let (limit, sort) = match (limit, sort) {
-            (Ok(limit), Ok(sort)) => (limit, sort),
-            (limit, sort) => return Err(Refusal::fields([limit.err(), sort.err()].into_iter().flatten().collect())),
+        let view = if S::HAS_VIEWS { query.view() } else { Ok(ListView::default()) };
+        let (limit, sort, view) = match (limit, sort, view) {
+            (Ok(limit), Ok(sort), Ok(view)) => (limit, sort, view),
+            (limit, sort, view) => {
+                let errors = [limit.err(), sort.err(), view.err()];
+                return Err(Refusal::fields(errors.into_iter().flatten().collect()));
+            }
         };
         let cursor = query.cursor(&state.app)?;
         if let (Some(cursor), Some(sort)) = (&cursor, sort)
@@ -67,7 +85,7 @@ impl<S: ListSorts> FromRequestParts<HttpState> for ListQuery<S> {
         }
         let sort = cursor.map(|cursor| cursor.sort).or(sort).unwrap_or_default();
         let page = PageQuery { sort, limit, cursor };
-        Ok(Self { page, cursor: query.get("cursor").map(str::to_owned), sorts: PhantomData })
+        Ok(Self { page, view, cursor: query.get("cursor").map(str::to_owned), sorts: PhantomData })
     }
 }
 
@@ -76,11 +94,13 @@ impl<S: ListSorts> IntoParams for ListQuery<S> {
         let sorts = parameters::text().enum_values(Some(S::LIST_SORTS.iter().map(|sort| sort.name())));
         let sorts = sorts.default(Some(Sort::default().name().into()));
         let sort = "The order of the list. A cursor has a sort of its own; another one beside it is `bad_cursor`.";
-        vec![
+        let mut all = vec![
             parameters::query("sort", sort, sorts).build(),
             parameters::page_size(),
             parameters::cursor("`page.next` of the page before."),
-        ]
+        ];
+        all.extend(S::HAS_VIEWS.then(view_parameter));
+        all
     }
 }
 
@@ -91,13 +111,14 @@ impl<S> ListQuery<S> {
     }
 
     /// What counts of the query in the key of the page. A cursor knows its sort.
-    pub(in crate::http) fn key_parameters(&self) -> [(&'static str, Option<String>); 3] {
+    pub(in crate::http) fn key_parameters(&self) -> [(&'static str, Option<String>); 4] {
         let sort =
             (self.page.sort != Sort::Hot && self.page.cursor.is_none()).then(|| self.page.sort.name().to_owned());
         [
             ("sort", sort),
             ("limit", unless_default(self.page.limit, limits::DEFAULT_PAGE_SIZE)),
             ("cursor", self.cursor.clone()),
+            self.view.key_parameter(),
         ]
     }
 }

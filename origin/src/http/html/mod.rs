@@ -29,7 +29,7 @@ use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::http::cached_page::CacheableRead;
-use crate::http::extract::{KnownSubject, ListQuery, QueryParameters, RequestLanguage, RootSorts};
+use crate::http::extract::{KnownSubject, ListQuery, PrintedRootSorts, QueryParameters, RequestLanguage};
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{Gone, NotFound, NotModified, PublicRefusals};
 use crate::http::problem::Refusal;
@@ -46,7 +46,7 @@ const HTML_TYPE: &str = "text/html; charset=utf-8";
 /// A page of comments as HTML.
 #[utoipa::path(
     get, path = "/t/{type}/{key}", tag = "subjects",
-    params(KnownSubject, Fragment, RequestLanguage, LinkedComment, ListQuery<RootSorts>, CacheableRead),
+    params(KnownSubject, Fragment, RequestLanguage, LinkedComment, ListQuery<PrintedRootSorts>, CacheableRead),
     responses(
         (
             status = 200, description = "The page, readable without JavaScript.", body = String, content_type = "text/html",
@@ -61,11 +61,11 @@ pub(super) async fn get_html(
     Fragment(is_fragment): Fragment,
     language: RequestLanguage,
     LinkedComment(linked): LinkedComment,
-    query: ListQuery<RootSorts>,
+    query: ListQuery<PrintedRootSorts>,
     read: CacheableRead,
 ) -> Result<Response, Refusal> {
     let RequestLanguage { language, is_negotiated } = language;
-    let [sort, limit, cursor] = query.key_parameters();
+    let [sort, limit, cursor, _] = query.key_parameters();
     let own = [
         ("fragment", is_fragment.then(|| "1".to_owned())),
         ("lang", Some(language.name().to_owned())),

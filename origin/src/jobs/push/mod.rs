@@ -19,6 +19,7 @@ use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use gailou_shared::edge_protocol::{PushedDictionary, PushedPage};
 use gailou_shared::id::SubjectKey;
 use gailou_shared::limits;
+use gailou_shared::list_view::ListView;
 use gailou_shared::page_key::{page_key, subject_segments, unless_default};
 use gailou_shared::rank::Sort;
 use metrics::{counter, describe_counter, describe_gauge, gauge};
@@ -302,7 +303,9 @@ impl PushLoop {
         let subjects: Vec<_> = owned.iter().map(|popular| popular.subject.clone()).collect();
         let versions = self.pusher.source.versions(&subjects).await?;
         for (popular, version) in owned.into_iter().zip(versions) {
-            let wanted = PushedVersion { version, lists: popular.lists.and(ReadLists::DEFAULT_LIST) };
+            // Most readers come by the element, so its list is always pushed. Another one, also the same in the full
+            // view, costs the edge's store one write more for each change: it is pushed where it was asked for lately.
+            let wanted = PushedVersion { version, lists: popular.lists.and(ReadLists::ELEMENT_LIST) };
             let has = self.pushed.get(&popular.subject);
             let has = has.is_some_and(|has| has.version >= wanted.version && has.lists.has(wanted.lists));
             let name = popular.subject.to_string();
@@ -414,10 +417,10 @@ async fn push_dictionary(pusher: &Pusher) -> Result<u64, PushError> {
 fn keys(subject: &SubjectKey, lists: ReadLists) -> Vec<String> {
     let Some(segments) = subject_segments(subject) else { return vec![] };
     let path = format!("/v1/subjects/{segments}");
-    let list = |(sort, limit): (Sort, usize)| {
+    let list = |(sort, limit, view): (Sort, usize, ListView)| {
         let sort = (sort != Sort::default()).then(|| sort.name().to_owned());
         let limit = unless_default(limit, limits::DEFAULT_PAGE_SIZE);
-        page_key(&format!("{path}/comments"), &[("sort", sort), ("limit", limit)])
+        page_key(&format!("{path}/comments"), &[("sort", sort), ("limit", limit), view.key_parameter()])
     };
     let counts = page_key("/v1/counts", &[("subject", Some(format!("{}/{}", subject.kind(), subject.key())))]);
     lists.iter().map(list).chain([path.clone(), counts]).collect()

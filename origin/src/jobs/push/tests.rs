@@ -13,6 +13,8 @@ use gailou_shared::edge_protocol::PushOutcome;
 /// Keys with their versions, and when they were pushed.
 type Push = (Instant, Vec<(String, u64)>);
 
+/// The end of the key of the list that is always pushed.
+const ELEMENT_LIST: &str = "/comments?view=compact";
 /// Writes a day: more than any test makes but the one that reaches them.
 const MAX_WRITES: u64 = 5_000;
 
@@ -22,7 +24,7 @@ struct PushTestBed {
     version: AtomicU64,
     /// By how many versions pages are older than the row.
     behind: AtomicU64,
-    /// Bytes of the default list, and of every other page.
+    /// Bytes of the element's list, and of every other page.
     sizes: [AtomicUsize; 2],
     fails: AtomicBool,
     /// Writes of this day.
@@ -43,7 +45,7 @@ impl PageSource for PushTestBed {
     }
 
     async fn page(&self, path_query: &str) -> Result<Option<PushedPage>, PushError> {
-        let size = self.sizes[usize::from(!path_query.ends_with("/comments"))].load(Ordering::SeqCst);
+        let size = self.sizes[usize::from(!path_query.ends_with(ELEMENT_LIST))].load(Ordering::SeqCst);
         let version = self.version.load(Ordering::SeqCst) - self.behind.load(Ordering::SeqCst);
         Ok(Some(PushedPage {
             key: path_query.to_owned(),
@@ -129,11 +131,11 @@ impl PushTestBed {
         })))
     }
 
-    /// Versions of the default list that were pushed, with the seconds at which that was.
+    /// Versions of the element's list that were pushed, with the seconds at which that was.
     fn pushed(&self, since: Instant) -> Vec<(u64, u64)> {
         let pushes = self.pushes.lock().unwrap();
         let list = |(at, pages): &Push| {
-            let page = pages.iter().find(|(key, _)| key.ends_with("/comments"))?;
+            let page = pages.iter().find(|(key, _)| key.ends_with(ELEMENT_LIST))?;
             Some(((*at - since).as_secs(), page.1))
         };
         pushes.iter().filter_map(list).collect()
@@ -247,9 +249,10 @@ fn keys_are_those_of_the_edge() {
         assert_eq!(keys(&subject, lists), expected, "{key}");
     };
     let some = ReadLists::DEFAULT_LIST
-        .and(ReadLists::of(Sort::Hot, 50))
-        .and(ReadLists::of(Sort::New, 20))
-        .and(ReadLists::of(Sort::New, 100));
+        .and(ReadLists::of(Sort::Hot, 50, ListView::Full))
+        .and(ReadLists::of(Sort::New, 20, ListView::Full))
+        .and(ReadLists::of(Sort::New, 100, ListView::Compact))
+        .and(ReadLists::ELEMENT_LIST);
     check(
         "2",
         some,
@@ -257,7 +260,8 @@ fn keys_are_those_of_the_edge() {
             "/v1/subjects/video/2/comments",
             "/v1/subjects/video/2/comments?limit=50",
             "/v1/subjects/video/2/comments?sort=new",
-            "/v1/subjects/video/2/comments?sort=new&limit=100",
+            "/v1/subjects/video/2/comments?view=compact",
+            "/v1/subjects/video/2/comments?sort=new&limit=100&view=compact",
             "/v1/subjects/video/2",
             "/v1/counts?subject=video%2F2",
         ],

@@ -9,7 +9,7 @@ mod network_sketch;
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
 
 use gailou_shared::id::SubjectKey;
 
@@ -23,7 +23,7 @@ pub const MAX_POPULAR_SUBJECTS: usize = 100;
 #[derive(Debug, Default)]
 pub struct ReadCounter {
     networks: NetworkSketch,
-    lists: AtomicU8,
+    lists: AtomicU16,
     fresh_for_seconds: AtomicU8,
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gailou_shared::id::SubjectKey;
+use gailou_shared::list_view::ListView;
 use gailou_shared::rank::Sort;
 
 use crate::adapters::memory::popularity::MemoryPopularity;
@@ -28,7 +29,7 @@ async fn claims(popularity: &dyn Popularity, name: &str) -> bool {
 
 async fn check_sums(popularity: &dyn Popularity) {
     assert_eq!(popularity.most_read(9).await.unwrap(), []);
-    let new_50 = ReadLists::of(Sort::New, 50);
+    let new_50 = ReadLists::of(Sort::New, 50, ListView::Compact);
     let first = [reads("a/b", 2, new_50), reads("中", 5, ReadLists::default()), reads("c", 1, ReadLists::DEFAULT_LIST)];
     popularity.add_reads(&first).await.unwrap();
     popularity.add_reads(&[reads("a/b", 9, ReadLists::DEFAULT_LIST)]).await.unwrap();
@@ -61,8 +62,9 @@ async fn old_lists_and_surplus_subjects_are_forgotten() {
     let popularity = MemoryPopularity::default();
     popularity.add_reads(&[reads("a", 1_000_000, ReadLists::DEFAULT_LIST)]).await.unwrap();
     tokio::time::advance(LIST_MEMORY).await;
-    popularity.add_reads(&[reads("a", 1, ReadLists::of(Sort::New, 10))]).await.unwrap();
-    assert_eq!(popularity.most_read(1).await.unwrap()[0].lists, ReadLists::of(Sort::New, 10));
+    let new_10 = ReadLists::of(Sort::New, 10, ListView::Full);
+    popularity.add_reads(&[reads("a", 1, new_10)]).await.unwrap();
+    assert_eq!(popularity.most_read(1).await.unwrap()[0].lists, new_10);
     let many = (0..MAX_SUBJECTS_COUNTED + 5).map(|n| reads(&format!("k{n}"), 1 + n as u64 / 10, ReadLists::default()));
     popularity.add_reads(&many.collect::<Vec<_>>()).await.unwrap();
     assert_eq!(popularity.most_read(2 * MAX_SUBJECTS_COUNTED).await.unwrap().len(), MAX_SUBJECTS_COUNTED);
@@ -93,10 +95,14 @@ async fn contract_holds_in_redis() {
 
 #[test]
 fn lists_form_a_set() {
-    let all = ReadLists::DEFAULT_LIST.and(ReadLists::of(Sort::New, 100));
-    assert_eq!(all.iter().collect::<Vec<_>>(), [(Sort::Hot, 20), (Sort::New, 100)]);
-    assert_eq!(ReadLists::of(Sort::Hot, 20), ReadLists::DEFAULT_LIST);
+    let (full, compact) = (ListView::Full, ListView::Compact);
+    let all = ReadLists::DEFAULT_LIST.and(ReadLists::of(Sort::New, 100, full)).and(ReadLists::ELEMENT_LIST);
+    let expected = [(Sort::Hot, 20, full), (Sort::New, 100, full), (Sort::Hot, 20, compact)];
+    assert_eq!(all.iter().collect::<Vec<_>>(), expected);
+    assert_eq!(ReadLists::of(Sort::Hot, 20, full), ReadLists::DEFAULT_LIST);
+    assert_eq!(ReadLists::of(Sort::Hot, 20, compact), ReadLists::ELEMENT_LIST);
+    assert_eq!(ReadLists::from_bits(u16::MAX).iter().count(), ReadLists::COUNT);
     for (sort, limit) in [(Sort::Old, 20), (Sort::Hot, 30)] {
-        assert_eq!(ReadLists::of(sort, limit), ReadLists::default());
+        assert_eq!(ReadLists::of(sort, limit, compact), ReadLists::default());
     }
 }

@@ -18,7 +18,7 @@ end
 for i = 5, #ARGV, 3 do
   redis.call('ZINCRBY', KEYS[1], ARGV[i], ARGV[i + 2])
   local lists = tonumber(ARGV[i + 1])
-  for bit = 0, 7 do
+  for bit = 0, 15 do
     if lists % 2 == 1 then redis.call('ZADD', KEYS[2], now, bit .. ' ' .. ARGV[i + 2]) end
     lists = math.floor(lists / 2)
   end
@@ -35,7 +35,7 @@ local most_read = redis.call('ZREVRANGE', KEYS[1], 0, count, 'WITHSCORES')
 for i = 1, #most_read, 2 do
   if most_read[i] ~= 'T' and #answer < count * 3 then
     local lists = 0
-    for bit = 7, 0, -1 do
+    for bit = 15, 0, -1 do
       local requested = redis.call('ZSCORE', KEYS[2], bit .. ' ' .. most_read[i])
       lists = lists * 2 + (requested and 1 or 0)
     end
