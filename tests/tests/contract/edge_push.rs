@@ -61,8 +61,10 @@ async fn pushed_page_equals_the_response_of_the_origin() {
     let other = format!("{SUBJECT_PATH}/comments?sort=new&limit=50");
     origin.page(&other).await;
     make_hot(&origin, &worker, &list).await;
+    // Nobody has asked for the element's list yet.
+    let element = format!("{SUBJECT_PATH}/comments?view=compact");
     let version = origin.stored_version("article/a b").await;
-    for key in [list, other, SUBJECT_PATH.to_owned(), "/v1/counts?subject=article%2Fa%20b".to_owned()] {
+    for key in [list, other, element, SUBJECT_PATH.to_owned(), "/v1/counts?subject=article%2Fa%20b".to_owned()] {
         let pushed = poll_until(async || worker.last_page(&key), |page| !page.is_null()).await;
         let answer = poll_until(|| origin.get(&key), |answer| answer.header("x-gailou-hot-for") == "30").await;
         assert_eq!(pushed["body"], answer.text, "{key}");
@@ -179,4 +181,19 @@ async fn word_filter_is_pushed_at_the_start_and_after_a_change() {
     let words = poll_until(async || worker.word_filters(), |words| words.len() == 2).await;
     assert!(words.len() == 2 && words[1]["version"].as_u64() > words[0]["version"].as_u64(), "{words:?}");
     assert_eq!(words[1]["terms"], json!([{"term": "casino", "category": "ad", "action": "block"}]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn full_first_page_is_pushed_only_where_it_is_read() {
+    let worker = FakeWorker::start().await;
+    let origin = start_origin(&worker).await;
+    let root = origin.post(&ann(), TEST_SUBJECT, "one").await;
+    let element = format!("{SUBJECT_PATH}/comments?view=compact");
+    make_hot(&origin, &worker, &element).await;
+    origin.like(&ann(), &root).await;
+    let version = origin.stored_version("article/a b").await;
+    let pushed = poll_until(async || worker.last_page(&element), |page| page["version"] == version).await;
+    assert_eq!(pushed["version"], version);
+    worker.wait_until_quiet(QUIET_WINDOW).await;
+    assert_eq!(worker.pages(&format!("{SUBJECT_PATH}/comments")).len(), 0, "no write of the edge's store for nobody");
 }

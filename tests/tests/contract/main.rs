@@ -11,6 +11,7 @@ mod buildings;
 mod challenges;
 mod change_feed;
 mod classifier;
+mod compact;
 mod concurrency;
 mod degrade;
 mod edge_push;
