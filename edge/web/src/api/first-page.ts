@@ -25,5 +25,5 @@ export function sortOf(word: string): Sort {
 }
 
 export function firstPageUrl(subject: string, sort: string): string {
-  return `${subjectPath(subject)}/comments?sort=${sort}&limit=${ROOTS_PER_PAGE}`;
+  return `${subjectPath(subject)}/comments?sort=${sort}&limit=${ROOTS_PER_PAGE}&view=compact`;
 }

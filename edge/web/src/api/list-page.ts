@@ -1,10 +1,10 @@
 /** A page of a list, as the element uses it. */
 
 import type { ApiAnswer } from './transport.ts';
-import type { Comment, Page, Subject } from './wire.ts';
+import type { ListedComment, Page, Subject } from './wire.ts';
 
 export interface ListPage {
-  items: Comment[];
+  items: ListedComment[];
   /** Null when there was nothing left to fetch. */
   subject: Subject | null;
   /** Null in a mode without buildings. */

@@ -193,7 +193,7 @@ export function listMemberComments(
   id: string,
   limit: number,
   cursor?: string,
-): Promise<ApiAnswer<Pick<Page, 'data' | 'page'>>> {
+): Promise<ApiAnswer<Pick<Page, 'page'> & { data: Comment[] }>> {
   const query = encodeQuery(cursor ? { limit, cursor } : { limit });
   return request(api, { method: 'GET', url: `/v1/members/${id}/comments?${query}` });
 }

@@ -6,6 +6,8 @@ import { encodeQuery } from './query.ts';
 import type { ApiAnswer } from './transport.ts';
 import type { Ancestors, Comment, CommentContext, Page } from './wire.ts';
 
+const compactQuery = (query: ListQuery) => encodeQuery({ ...query, view: 'compact' });
+
 export function fetchComment(api: ApiClient, id: string): Promise<ApiAnswer<Comment>> {
   return api.read(`/v1/comments/${id}`);
 }
@@ -31,7 +33,7 @@ export function listRoots(
   query: ListQuery,
   options: ReadOptions,
 ): Promise<ApiAnswer<Page>> {
-  return api.read(`${subjectPath(subject)}/comments?${encodeQuery(query)}`, options);
+  return api.read(`${subjectPath(subject)}/comments?${compactQuery(query)}`, options);
 }
 
 /** All descendants of a comment, flat. */
@@ -41,7 +43,7 @@ export function listReplies(
   query: ListQuery,
   options: ReadOptions,
 ): Promise<ApiAnswer<Page>> {
-  return api.read(`/v1/comments/${id}/replies?${encodeQuery(query)}`, options);
+  return api.read(`/v1/comments/${id}/replies?${compactQuery(query)}`, options);
 }
 
 /** The event stream of everything since this version of the subject. */

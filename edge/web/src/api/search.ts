@@ -5,10 +5,10 @@ import { subjectPath } from './paths.ts';
 import { encodeQuery } from './query.ts';
 import { request } from './send.ts';
 import type { ApiAnswer } from './transport.ts';
-import type { Comment } from './wire.ts';
+import type { ListedComment } from './wire.ts';
 
 /** A comment that was found. */
-export interface FoundComment extends Comment {
+export interface FoundComment extends ListedComment {
   /** The passage that was found, with `<mark>` around each word, as HTML. */
   highlight: string;
 }
@@ -25,6 +25,6 @@ export function searchThread(
   query: { q: string; limit: number; cursor?: string },
   signal: AbortSignal,
 ): Promise<ApiAnswer<FoundPage>> {
-  const url = `${subjectPath(subject)}/search?${encodeQuery(query)}`;
+  const url = `${subjectPath(subject)}/search?${encodeQuery({ ...query, view: 'compact' })}`;
   return request(api, { method: 'GET', url, signal });
 }

@@ -39,25 +39,26 @@ export interface Media {
 
 export type CommentState = 'published' | 'review' | 'rejected' | 'hidden' | 'deleted';
 
-export interface Comment {
+/** A comment as a compact list has it. */
+export interface ListedComment {
   id: string;
-  subject: SubjectName;
   /** Null of a deleted comment. */
   author: Author | null;
   parent_id: string | null;
   root_id: string;
   /** The author of the parent; null of a root, and when the parent is deleted. */
   reply_to: MemberName | null;
-  /** The ids from the root to the comment itself. */
-  path: string[];
+  /** The ids from the root to the comment itself; in a building alone. */
+  path?: string[];
   /** The depth, but at most what the subject's mode draws. */
   level: number;
   /** From 1; null until the comment is first published. */
   floor: number | null;
-  content: string;
   html: string;
-  mentions: MemberName[];
-  media: Media[];
+  /** Left out where it would be empty. */
+  mentions?: MemberName[];
+  /** Left out where it would be empty. */
+  media?: Media[];
   state: CommentState;
   visibility: 'everyone' | 'self';
   flags: ('pinned' | 'owner_pinned' | 'featured' | 'edited')[];
@@ -68,8 +69,16 @@ export interface Comment {
   created_at: number;
   edited_at: number | null;
   /** On roots in lists: the first replies, and how many more there are. */
-  top_replies?: Comment[];
+  top_replies?: ListedComment[];
   more_replies?: number;
+}
+
+/** A comment as all other calls have it. */
+export interface Comment extends ListedComment {
+  subject: SubjectName;
+  path: string[];
+  /** The text as written. */
+  content: string;
 }
 
 export type SubjectMode = 'tree' | 'two_level' | 'flat' | 'building';
@@ -79,7 +88,7 @@ export interface Subject extends SubjectName {
   mode: SubjectMode;
   state: 'open' | 'closed' | 'hidden';
   comments: number;
-  pinned: Comment[];
+  pinned: ListedComment[];
   /** Whether readers may see the earlier texts of edited comments. */
   earlier_texts?: boolean;
 }
@@ -101,8 +110,9 @@ export interface QuotedFloor {
   state: CommentState;
 }
 
+/** In a compact list. */
 export interface Page {
-  data: Comment[];
+  data: ListedComment[];
   page: { next: string | null; epoch: string };
   subject: Subject;
   /** By comment id: what the comments of a building quote that is not on the page itself. */

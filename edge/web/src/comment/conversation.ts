@@ -1,6 +1,6 @@
 /** The conversation below a comment: whether its frames are drawn, and which floors they need. It is loaded when some are drawn. */
 
-import { isTombstone } from '../model/shown-comment.ts';
+import { type ChainLink, chainOf, isTombstone } from '../model/shown-comment.ts';
 import { FramesView, loadFloors } from './frames-view.ts';
 import type { CommentHost, DrawnConversation, OwningComment } from './host.ts';
 
@@ -20,15 +20,16 @@ export class Conversation implements DrawnConversation {
   async drawByItself(isDrawn: boolean, isAlone: boolean): Promise<void> {
     this.#isDrawnByItself = isDrawn;
     this.render();
-    if (isDrawn && isAlone && (await this.#load(this.#chain.slice(0, -1)))) this.render();
+    if (isDrawn && isAlone && (await this.#loadChain())) this.render();
   }
 
   render(): void {
     const { comment, frames } = this.#view;
-    const isShown = (this.#isDrawnByItself || this.#isOpened) && !isTombstone(comment);
+    const chain = this.#chain;
+    const isShown = (this.#isDrawnByItself || this.#isOpened) && chain && !isTombstone(comment);
     frames.hidden = !isShown;
     if (!isShown) return;
-    this.#frames ??= new FramesView(this.#thread, this.#chain, (ids) => this.#load(ids));
+    this.#frames ??= new FramesView(this.#thread, chain, (ids) => this.#load(ids));
     frames.replaceChildren(this.#frames.node);
     this.#frames.render();
   }
@@ -39,17 +40,27 @@ export class Conversation implements DrawnConversation {
 
   async toggle(): Promise<void> {
     const isOpened = !this.#isOpened;
-    if (isOpened && !(await this.#load(this.#chain.slice(0, -1)))) return;
+    if (isOpened && !(await this.#loadChain())) return;
     this.#isOpened = isOpened;
-    this.#view.expander.setAttribute('aria-expanded', String(isOpened));
+    const { expander } = this.#view;
+    expander.setAttribute('aria-expanded', String(isOpened));
+    const floors = this.#chain?.length;
+    if (floors) expander.textContent = this.#thread.text.showFloors(floors);
     this.render();
   }
 
-  /** The ids from the ground floor to the comment. */
-  get #chain(): string[] {
-    const { id, parent_id, path } = this.#view.comment;
-    // In a flat list a path is the comment alone.
-    return path.length > 1 || !parent_id ? path : [parent_id, id];
+  /** The ids from the ground floor to the comment; undefined while not all of them are known. */
+  get #chain(): string[] | undefined {
+    return chainOf(this.#view.comment, (id) => {
+      const floor = this.#thread.comments.floorOf(id);
+      // What a page quotes has its place in the chain of the comment alone.
+      return floor?.root_id ? (floor as ChainLink) : undefined;
+    });
+  }
+
+  #loadChain(): Promise<boolean> {
+    const chain = this.#chain;
+    return chain ? this.#load(chain.slice(0, -1)) : loadFloors(this.#thread, this.#view, []);
   }
 
   /** Fetches floors that are not known yet; false when that failed. */

@@ -104,10 +104,10 @@ export async function loadFloors(
   ids: string[],
 ): Promise<boolean> {
   const { api, comments } = thread;
-  const { id, path } = view.comment;
+  const { id, root_id } = view.comment;
   try {
-    // In a flat list a path is the comment alone.
-    if (path.length > 1) comments.addFloors((await fetchAncestors(api, id)).data.data);
+    // In a flat list each comment is a root of its own.
+    if (root_id !== id) comments.addFloors((await fetchAncestors(api, id)).data.data);
     else for (const each of ids) comments.addFloors([(await fetchComment(api, each)).data]);
     return true;
   } catch (problem) {

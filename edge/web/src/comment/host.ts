@@ -4,7 +4,7 @@
  */
 
 import type { ListPage } from '../api/pager.ts';
-import type { Comment, OverlayEntry, Reaction, ReactionState } from '../api/wire.ts';
+import type { ListedComment, OverlayEntry, Reaction, ReactionState } from '../api/wire.ts';
 import type { Composer, ComposerHost } from '../composer/composer.ts';
 import type * as Forms from '../composer/forms.ts';
 import type { Announcing } from '../dom/announce.ts';
@@ -125,9 +125,9 @@ export interface CommentHost extends ComposerHost {
 interface FloorSource {
   /** A comment as others quote it; undefined while it is not known. */
   floorOf(id: string): QuotedComment | undefined;
-  addFloors(comments: Comment[]): void;
+  addFloors(comments: ListedComment[]): void;
   /** Shows a page of replies under their comment; those on the page keep their places. Answers the others. */
-  placeReplies(under: OwningComment, replies: Comment[]): PlacedReply[];
+  placeReplies(under: OwningComment, replies: ListedComment[]): PlacedReply[];
   /** What a page brings, before its comments are placed. */
   addPage(page: Pick<ListPage, 'items' | 'floors'>): Promise<void>;
 }

@@ -41,12 +41,12 @@ const HAS_DETAILS = /<pre| align|:\S+:|[☐☑\u0400-\u07ff\u3040-\ud7af]/;
 export function bodyOf(comment: QuotedComment, locale: Locale, server: string): HTMLElement {
   if (isTombstone(comment)) return bodyWith('body gone', locale.text.deleted);
   const { content, html, media, mentions } = comment;
-  if (!html) return bodyWith('body plain', content);
+  if (!html) return bodyWith('body plain', content ?? '');
   const body = bodyWith('body', safeHtml(html));
   if (mentions?.length || HAS_DETAILS.test(html)) {
-    import('../body/enrich.ts').then(({ enrich }) => enrich(body, comment, locale)).catch(() => 0);
+    import('../body/enrich.ts').then(({ enrich }) => enrich(body, comment, locale, server)).catch(() => 0);
   }
-  if (media.length > 0) {
+  if (media?.length) {
     const pictures = make('div', { className: 'media' });
     pictures.append(...media.flatMap((item) => picture(item, locale, server) ?? []));
     body.append(pictures);

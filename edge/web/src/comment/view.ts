@@ -3,10 +3,11 @@
  * survive every update.
  */
 
-import type { Comment, OverlayEntry } from '../api/wire.ts';
+import type { ListedComment, OverlayEntry } from '../api/wire.ts';
 import { partsOf, uniqueId } from '../dom/template.ts';
 import {
   authorNameOf,
+  chainOf,
   isTombstone,
   NO_OVERLAY_ENTRY,
   type ShownComment,
@@ -26,7 +27,7 @@ export interface CommentViewHost extends DrawnHost {
 }
 
 interface ReplyPlaces {
-  place(comment: Comment, scope: CommentScope<CommentView>): CommentView | null;
+  place(comment: ListedComment, scope: CommentScope<CommentView>): CommentView | null;
 }
 
 const REACTIONS = ['like', 'dislike'] as const;
@@ -79,10 +80,7 @@ export class CommentView implements OwningComment {
     this.node = node;
     Object.assign(this, partsOf(node));
     this.#fold = new TextFold(this.fold, text);
-    const { id, parent_id, path } = comment;
-    // In a flat list a path is the comment alone.
-    const floors = path.length > 1 || !parent_id ? path.length : 2;
-    this.expander.textContent = text.showFloors(floors);
+    const { id } = comment;
     this.article.dataset.id = id;
     this.#nameParts();
     this.when.href = `#comment-${id}`;
@@ -158,18 +156,24 @@ export class CommentView implements OwningComment {
     if (isFramed || this.conversation) {
       this.useConversation((each) => each.drawByItself(isFramed, isAlone));
     }
+    const floors = chainOf(this.comment, (id) => this.scope.views.get(id)?.comment)?.length;
+    this.expander.textContent = floors ? text.showFloors(floors) : text.showConversation;
     this.answer.hidden = !isAnswer || isFramed || !reply_to;
     this.answered.href = `#comment-${parent_id}`;
     this.answered.textContent = reply_to && (reply_to.name || text.anonymous);
   }
 
   /** Shows the few replies that a list brings along, unless the reader has opened all of them. */
-  showReplies({ more_replies, replies, top_replies }: Comment): void {
+  showReplies({ more_replies, replies, top_replies }: ListedComment): void {
     if (this.allReplies) return;
     const { comments, mode, text } = this.#thread;
     const shown = [...(top_replies ?? [])];
+    const depthOf = ({ parent_id }: ListedComment): number => {
+      const parent = shown.find((each) => each.id === parent_id);
+      return parent ? depthOf(parent) + 1 : 0;
+    };
     // Parents first, so that a tree can draw an answer under what it answers.
-    if (mode === 'tree') shown.sort((a, b) => a.path.length - b.path.length);
+    if (mode === 'tree') shown.sort((a, b) => depthOf(a) - depthOf(b));
     for (const reply of shown) comments.place(reply, this.scope);
     const left = more_replies || (shown.length > 0 ? 0 : replies);
     this.rest.hidden = left <= 0;
@@ -227,9 +231,9 @@ export class CommentView implements OwningComment {
   /** A root has its number in the list, and in a building all have their place in the chain. */
   #floorText(): string {
     const { mode, text } = this.#thread;
-    const { floor, path } = this.comment;
-    const number = floor && path.length === 1 && text.floor(floor);
-    const storey = mode === 'building' && text.storey(path.length);
+    const { floor, id, path, root_id } = this.comment;
+    const number = floor && root_id === id && text.floor(floor);
+    const storey = mode === 'building' && path && text.storey(path.length);
     return [number, storey].filter(Boolean).join(' · ');
   }
 }

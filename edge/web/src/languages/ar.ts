@@ -183,6 +183,7 @@ export const language: LoadedLanguage = {
         many: '# طابقًا',
         other: '# طابق',
       }),
+    showConversation: 'محادثة',
     conversation: (n) =>
       plural(n, {
         zero: 'محادثة من # طابق',

@@ -113,6 +113,7 @@ export const language: LoadedLanguage = {
       }),
     build: 'Antworten',
     showFloors: (n) => plural(n, { one: '# Etage', other: '# Etagen' }),
+    showConversation: 'Gespräch',
     conversation: (n) => plural(n, { one: 'Gespräch, # Etage', other: 'Gespräch, # Etagen' }),
     gap: (n, step) =>
       n > step

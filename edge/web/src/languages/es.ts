@@ -126,6 +126,7 @@ export const language: LoadedLanguage = {
       }),
     build: 'Responder',
     showFloors: (n) => plural(n, { one: '# piso', many: '# de pisos', other: '# pisos' }),
+    showConversation: 'conversación',
     conversation: (n) =>
       plural(n, {
         one: 'conversación, # piso',

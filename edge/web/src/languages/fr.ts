@@ -129,6 +129,7 @@ export const language: LoadedLanguage = {
       }),
     build: 'Répondre',
     showFloors: (n) => plural(n, { one: '# étage', many: '# d’étages', other: '# étages' }),
+    showConversation: 'conversation',
     conversation: (n) =>
       plural(n, {
         one: 'conversation, # étage',

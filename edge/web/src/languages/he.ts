@@ -125,6 +125,7 @@ export const language: LoadedLanguage = {
       }),
     build: 'תגובה',
     showFloors: (n) => plural(n, { one: 'קומה אחת', two: 'שתי קומות', other: '# קומות' }),
+    showConversation: 'שיחה',
     conversation: (n) =>
       plural(n, { one: 'שיחה, קומה אחת', two: 'שיחה, שתי קומות', other: 'שיחה, # קומות' }),
     gap: (n, step) =>

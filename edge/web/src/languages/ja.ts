@@ -98,6 +98,7 @@ export const language: LoadedLanguage = {
     commentsLoaded: (n) => `コメントを${count(n)}件表示しました。`,
     build: '返信',
     showFloors: (n) => `${count(n)}階`,
+    showConversation: '会話',
     conversation: (n) => `会話、全${count(n)}階`,
     gap: (n, step) =>
       n > step ? `あと${count(n)}階・${count(step)}階を表示` : `あと${count(n)}階・すべて表示`,

@@ -98,6 +98,7 @@ export const language: LoadedLanguage = {
     commentsLoaded: (n) => `댓글 ${count(n)}개를 더 표시했습니다.`,
     build: '답글',
     showFloors: (n) => `${count(n)}층`,
+    showConversation: '대화',
     conversation: (n) => `대화, 모두 ${count(n)}층`,
     gap: (n, step) =>
       n > step

@@ -129,6 +129,7 @@ export const language: LoadedLanguage = {
       }),
     build: 'Responder',
     showFloors: (n) => plural(n, { one: '# andar', many: '# de andares', other: '# andares' }),
+    showConversation: 'conversa',
     conversation: (n) =>
       plural(n, {
         one: 'conversa, # andar',

@@ -118,6 +118,7 @@ export const language: LoadedLanguage = {
     build: 'Ответить',
     showFloors: (n) =>
       plural(n, { one: '# этаж', few: '# этажа', many: '# этажей', other: '# этажа' }),
+    showConversation: 'разговор',
     conversation: (n) =>
       plural(n, {
         one: 'разговор, # этаж',

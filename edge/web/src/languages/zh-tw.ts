@@ -98,6 +98,7 @@ export const language: LoadedLanguage = {
     commentsLoaded: (n) => `已顯示 ${count(n)} 則留言。`,
     build: '蓋樓',
     showFloors: (n) => `${count(n)} 層`,
+    showConversation: '對話',
     conversation: (n) => `對話，共 ${count(n)} 層`,
     gap: (n, step) =>
       n > step

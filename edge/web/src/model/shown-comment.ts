@@ -1,20 +1,25 @@
 /** A comment as the page shows it, and questions about it. Pure: no DOM. */
 
-import type { Comment, CommentState, OverlayEntry } from '../api/wire.ts';
+import type { Comment, CommentState, ListedComment, OverlayEntry } from '../api/wire.ts';
 import type { Locale } from '../text/locale.ts';
 
-/** Also a comment that is on its way to the server. */
-export type ShownComment = Omit<Comment, 'state'> & { state: CommentState | 'sending' };
+/** Also a comment that is on its way to the server. A list does not have the text as written. */
+export type ShownComment = Omit<ListedComment, 'state'> &
+  Partial<Pick<Comment, 'content'>> & { state: CommentState | 'sending' };
 
 /** What a reply needs of the comment that it answers. */
-export type AnsweredComment = Pick<ShownComment, 'id' | 'author' | 'path'>;
+export type AnsweredComment = Pick<ShownComment, 'id' | 'author' | 'path'> &
+  Partial<Pick<ShownComment, 'level' | 'root_id'>>;
+
+/** What says which chain a comment is the end of. */
+export type ChainLink = Pick<ShownComment, 'id' | 'parent_id' | 'path' | 'root_id'>;
 
 /** A comment as those above it quote it. */
 export type QuotedComment = Pick<
   ShownComment,
   'id' | 'author' | 'content' | 'html' | 'media' | 'likes' | 'created_at' | 'state'
 > &
-  Partial<Pick<ShownComment, 'mentions'>>;
+  Partial<Pick<ShownComment, 'mentions' | Exclude<keyof ChainLink, 'id'>>>;
 
 /** The part of the overlay of a comment that the reader has nothing to do with. */
 export const NO_OVERLAY_ENTRY: Readonly<OverlayEntry> = {
@@ -22,6 +27,23 @@ export const NO_OVERLAY_ENTRY: Readonly<OverlayEntry> = {
   can_edit: false,
   can_delete: false,
 };
+
+/**
+ * The ids from the ground floor to the comment; undefined where neither the comment itself nor those that `find` has say all of
+ * them.
+ */
+export function chainOf(
+  { id, parent_id, path, root_id }: ChainLink,
+  find: (id: string) => ChainLink | undefined,
+): string[] | undefined {
+  if (!parent_id) return [id];
+  if (path?.[1]) return path;
+  // In a flat list each comment is a root of its own.
+  if (root_id === id || root_id === parent_id) return [parent_id, id];
+  const parent = find(parent_id);
+  const above = parent && chainOf(parent, find);
+  return above && [...above, id];
+}
 
 export function hasFlag(comment: ShownComment, flag: Comment['flags'][number]): boolean {
   return comment.flags.includes(flag);

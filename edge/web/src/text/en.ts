@@ -56,6 +56,8 @@ const first = {
   build: 'Reply',
   /** Opens the conversation below an answer. */
   showFloors: (n: number) => plural(n, { one: '# floor', other: '# floors' }),
+  /** The same where the page does not have all of them. */
+  showConversation: 'conversation',
   /** The menu of a comment. */
   more: 'More',
   /** Beside the name of the member that the subject belongs to. */

@@ -96,6 +96,7 @@ export const zh: Strings = {
   commentsLoaded: (n: number) => `已显示 ${n} 条评论。`,
   build: '盖楼',
   showFloors: (n: number) => `${n} 层`,
+  showConversation: '对话',
   conversation: (n: number) => `对话，共 ${n} 层`,
   gap: (n: number, step: number) =>
     n > step ? `还有 ${n} 层 · 再展开 ${step} 层` : `还有 ${n} 层 · 展开整栋楼`,

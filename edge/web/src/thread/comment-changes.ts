@@ -1,6 +1,6 @@
 /** What changes the comments on the page once they are drawn. It is loaded with what acts. */
 
-import type { Comment } from '../api/wire.ts';
+import type { ListedComment } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
 import type { CommentChange, QuoteChange, ShownComments } from './shown-comments.ts';
 
@@ -32,8 +32,6 @@ export function addChanges(comments: ShownComments): void {
       const others = Object.entries(listed ?? {}).map(([id, floor]) => ({
         ...floor,
         id,
-        content: '',
-        media: floor.media ?? [],
       }));
       const own = items.flatMap((item) => [item, ...(item.top_replies ?? [])]);
       comments.addFloors([...others, ...own]);
@@ -44,7 +42,7 @@ export function addChanges(comments: ShownComments): void {
         scope.views.delete(id);
       }
     },
-    placeReplies: ({ scope }: CommentView, replies: Comment[]) =>
+    placeReplies: ({ scope }: CommentView, replies: ListedComment[]) =>
       replies.flatMap((reply) => {
         const known = scope.views.get(reply.id);
         // In a tree an answer moves when what it answers has come.

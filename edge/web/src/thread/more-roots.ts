@@ -4,7 +4,7 @@ import '../text/later.ts';
 import { ROOTS_PER_PAGE } from '../api/first-page.ts';
 import { type ListPage, ListPager } from '../api/pager.ts';
 import { listRoots } from '../api/place-calls.ts';
-import type { Comment, Sort } from '../api/wire.ts';
+import type { ListedComment, Sort } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
 import { announce } from '../dom/announce.ts';
 import css from '../style/long-list.css';
@@ -21,7 +21,7 @@ interface MoreRootsHost extends Omit<ThreadPartHost, 'recent'> {
 interface FirstRoots {
   readonly first: ListPage | null;
   /** The views of those that were not in their place already. */
-  showRoots(items: Comment[]): CommentView[];
+  showRoots(items: ListedComment[]): CommentView[];
   showLoadError(problem: unknown): Promise<void>;
 }
 

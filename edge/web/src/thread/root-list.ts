@@ -3,7 +3,7 @@
 import { firstPageUrl } from '../api/first-page.ts';
 import { type ListPage, pageOf } from '../api/list-page.ts';
 import { ApiProblem } from '../api/problem.ts';
-import type { Comment, Page, Sort, Subject } from '../api/wire.ts';
+import type { ListedComment, Page, Sort, Subject } from '../api/wire.ts';
 import type { CommentView } from '../comment/view.ts';
 import type { LaterParts } from './later-parts.ts';
 import type { MoreRoots } from './more-roots.ts';
@@ -106,7 +106,7 @@ export class RootList {
   }
 
   /** The views of those that were not in their place already. */
-  showRoots(items: Comment[]): CommentView[] {
+  showRoots(items: ListedComment[]): CommentView[] {
     const { comments } = this.#thread;
     return items.flatMap((comment) => {
       const placed = comments.place(comment, comments.main);

@@ -1,7 +1,7 @@
 /** The comments on the page, and where each of them is drawn. It fetches nothing. */
 
 import type { ListPage } from '../api/pager.ts';
-import type { Comment } from '../api/wire.ts';
+import type { ListedComment } from '../api/wire.ts';
 import { loadFrames } from '../comment/building.ts';
 import type { CommentScope } from '../comment/comment-scope.ts';
 import { CommentView, type CommentViewHost } from '../comment/view.ts';
@@ -31,7 +31,7 @@ export class ShownComments {
   declare readonly addFloors: (comments: QuotedComment[]) => void;
   declare readonly addFloorsOf: (page: Pick<ListPage, 'items' | 'floors'>) => void;
   /** Shows a page of replies under their comment; those on the page keep their places. Answers the others. */
-  declare readonly placeReplies: (under: CommentView, replies: Comment[]) => CommentView[];
+  declare readonly placeReplies: (under: CommentView, replies: ListedComment[]) => CommentView[];
   readonly #thread: CommentViewHost;
 
   constructor(thread: CommentViewHost, list: HTMLOListElement) {
@@ -63,7 +63,7 @@ export class ShownComments {
    * comment already shown is patched; the answer is null when it keeps the place it has.
    */
   place(
-    comment: Comment,
+    comment: ListedComment,
     scope: CommentScope<CommentView>,
     { isKept = false } = {},
   ): CommentView | null {
@@ -83,27 +83,29 @@ export class ShownComments {
   /** Puts the view where it belongs: under its container, else at the end or the top of the list. */
   seat(view: CommentView, { onTop = false } = {}): void {
     const container = this.containerOf(view);
-    const { parent_id, path } = view.comment;
+    const { id, parent_id, root_id } = view.comment;
     if (container) {
       const { comment, replies } = container;
       replies.append(view.node);
-      replies.classList.toggle('flat', comment.path.length > MAX_TREE_INDENT);
+      replies.classList.toggle('flat', comment.level > MAX_TREE_INDENT);
       view.showAnswered(comment.id === parent_id ? 'below-parent' : 'in-thread');
     } else {
       view.scope.list[onTop ? 'prepend' : 'append'](view.node);
-      view.showAnswered(path.length > 1 ? 'alone' : 'in-thread');
+      view.showAnswered(root_id === id ? 'in-thread' : 'alone');
     }
   }
 
-  /** The view that a reply is drawn under: its drawn parent in a tree, else its root. */
-  containerOf({ comment, scope }: CommentView): CommentView | null {
-    const above = comment.path.slice(0, -1);
-    const order =
-      this.#thread.mode === 'tree'
-        ? above.slice(0, Math.max(1, comment.level || above.length)).reverse()
-        : above;
-    const id = order.find((each) => scope.views.has(each));
-    return (id && scope.views.get(id)) || null;
+  /** The view that a reply is drawn under: its drawn parent in a tree, but at the last level that of its parent; else its root. */
+  containerOf({ comment, scope: { views } }: CommentView): CommentView | null {
+    const { id, level, parent_id, root_id } = comment;
+    // Also every comment of a flat list.
+    if (!parent_id || root_id === id) return null;
+    const root = views.get(root_id);
+    const parent = views.get(parent_id);
+    const above = parent && this.containerOf(parent);
+    const isTree = this.#thread.mode === 'tree';
+    if (isTree && above && above.comment.level >= level) return above;
+    return (isTree ? (parent ?? root) : (root ?? above ?? parent)) ?? null;
   }
 
   /** With the reader's own later changes. */

@@ -2,7 +2,6 @@
 
 import type { ReaderAccount } from '../account/account.ts';
 import { changeMe, createGuest, renameGuest } from '../api/member-calls.ts';
-import { parseSubjectName } from '../api/subject-name.ts';
 import type { Author, Comment } from '../api/wire.ts';
 import { announce } from '../dom/announce.ts';
 import { uniqueId } from '../dom/template.ts';
@@ -46,9 +45,9 @@ export class Writing {
     parent: AnsweredComment | null,
     guestName: string,
   ): ShownComment {
-    const { identity, mode, subject } = this.#thread;
+    const { identity, mode } = this.#thread;
     const id = uniqueId('sending');
-    const above = parent && mode !== 'flat' ? parent.path : [];
+    const above = mode === 'flat' ? null : parent;
     const member = memberOf(identity) ?? { name: guestName };
     const author: Author = {
       id: member.id ?? '0',
@@ -60,18 +59,16 @@ export class Writing {
     };
     return {
       id,
-      subject: parseSubjectName(subject),
       author,
       parent_id: parent?.id ?? null,
-      root_id: above[0] ?? id,
+      root_id: above?.root_id ?? above?.path?.[0] ?? id,
       reply_to: parent?.author ?? null,
-      path: [...above, id],
-      level: above.length,
+      // Of a comment in a building, or of one that is no answer.
+      ...(above?.path || !above ? { path: [...(above?.path ?? []), id] } : {}),
+      level: above?.level ?? 0,
       floor: null,
       content,
       html: '',
-      mentions: [],
-      media: [],
       state: 'sending',
       visibility: 'everyone',
       flags: [],
