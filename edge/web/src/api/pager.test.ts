@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ListQuery, ReadOptions } from './client.ts';
 import { ListPager } from './pager.ts';
 import { ApiProblem } from './problem.ts';
-import type { Comment, Page, Subject } from './wire.ts';
+import type { ListedComment, Page, Subject } from './wire.ts';
 
 interface Call {
   query: ListQuery;
@@ -23,12 +23,12 @@ function scripted(...answers: (Page | ApiProblem)[]) {
 }
 
 const page = (ids: string[], next: string | null): Page => ({
-  data: ids.map((id) => ({ id }) as Comment),
+  data: ids.map((id) => ({ id }) as ListedComment),
   page: { next, epoch: '7' },
   subject: { comments: 3 } as Subject,
 });
 
-const idsOf = ({ items }: { items: Comment[] }) => items.map(({ id }) => id);
+const idsOf = ({ items }: { items: ListedComment[] }) => items.map(({ id }) => id);
 
 test('cursors are followed to the end', async () => {
   const { calls, pager } = scripted(page(['1', '2'], 'a'), page(['3'], null));

@@ -14,7 +14,7 @@ export function fetchComment(api: ApiClient, id: string): Promise<ApiAnswer<Comm
 
 /** The root first, the comment itself last. */
 export function fetchAncestors(api: ApiClient, id: string): Promise<ApiAnswer<Ancestors>> {
-  return api.read(`/v1/comments/${id}/ancestors`);
+  return api.read(`/v1/comments/${id}/ancestors?view=compact`);
 }
 
 /** What a permalink needs. */
@@ -23,7 +23,7 @@ export function fetchContext(
   id: string,
   signal: AbortSignal,
 ): Promise<ApiAnswer<CommentContext>> {
-  return api.read(`/v1/comments/${id}/context`, { signal });
+  return api.read(`/v1/comments/${id}/context?view=compact`, { signal });
 }
 
 /** A page of the comments under the subject itself. */

@@ -3,7 +3,7 @@
 import { subjectPath } from './paths.ts';
 import { sendRequest } from './request.ts';
 import type { ApiAnswer } from './transport.ts';
-import type { LatestComment, SubjectCounts, SubjectPage } from './wire.ts';
+import type { Comment, LatestComment, SubjectCounts, SubjectPage } from './wire.ts';
 
 /** By the name of the subject; at most 100 names. */
 export function fetchCounts(
@@ -22,6 +22,12 @@ export function fetchLatest(
 ): Promise<ApiAnswer<{ data: LatestComment[] }>> {
   const query = new URLSearchParams({ limit: String(limit), ...(type ? { type } : {}) });
   return sendRequest({ method: 'GET', url: `${base}/v1/latest?${query}` });
+}
+
+/** The text of a comment as it was written. */
+export async function fetchWritten(base: string, id: string): Promise<string> {
+  const url = `${base}/v1/comments/${id}`;
+  return (await sendRequest<Comment>({ method: 'GET', url })).data.content;
 }
 
 export function fetchSubject(base: string, name: string): Promise<ApiAnswer<SubjectPage>> {

@@ -79,6 +79,8 @@ export interface Comment extends ListedComment {
   path: string[];
   /** The text as written. */
   content: string;
+  mentions: MemberName[];
+  media: Media[];
 }
 
 export type SubjectMode = 'tree' | 'two_level' | 'flat' | 'building';
@@ -110,7 +112,6 @@ export interface QuotedFloor {
   state: CommentState;
 }
 
-/** In a compact list. */
 export interface Page {
   data: ListedComment[];
   page: { next: string | null; epoch: string };
@@ -131,15 +132,15 @@ export interface SubjectCounts {
 
 export interface Ancestors {
   /** The root first, the comment itself last. */
-  data: Comment[];
+  data: ListedComment[];
 }
 
 /** What a permalink needs. */
 export interface CommentContext {
   data: {
-    ancestors: Comment[];
-    comment: Comment;
-    siblings: Comment[];
+    ancestors: ListedComment[];
+    comment: ListedComment;
+    siblings: ListedComment[];
     root_page: Page;
   };
 }

@@ -3,6 +3,7 @@
  * paragraphs, stickers, colours of its code, formulas.
  */
 
+import { fetchWritten } from '../api/public.ts';
 import type { QuotedComment } from '../model/shown-comment.ts';
 import css from '../style/paragraph-language.css';
 import { addStyles } from '../style/style-sheet.ts';
@@ -14,6 +15,7 @@ import { packsAddress } from './packs-address.ts';
 import { markLanguages } from './paragraph-language.ts';
 import { alignColumns } from './table-columns.ts';
 import { markTasks } from './tasks.ts';
+import { whenNear } from './when-near.ts';
 
 addStyles(css);
 
@@ -22,19 +24,31 @@ const MAY_HAVE_STICKER = /:\S+:/;
 /** Code and the names of stickers stay as they are where what it needs cannot be loaded. */
 export function enrich(
   body: HTMLElement,
-  { content, html, mentions = [] }: Pick<QuotedComment, 'content' | 'html' | 'mentions'>,
+  comment: Pick<QuotedComment, 'content' | 'html' | 'mentions'> & { id?: string },
   locale: Locale,
+  server = '',
 ): void {
+  const { content, html, id, mentions = [] } = comment;
   markMentions(body, mentions);
   markTasks(body);
   alignColumns(body, html);
   markLanguages(body, locale.tag);
   const packs = packsAddress(body);
-  if (packs && MAY_HAVE_STICKER.test(content)) {
+  if (packs && MAY_HAVE_STICKER.test(body.textContent ?? '')) {
     import('./stickers.ts').then((part) => part.drawStickers(body, packs)).catch(() => 0);
   }
   if (!body.querySelector('pre > code')) return;
-  const named = namedLanguages(content);
+  if (content || !id) drawCode(body, content ?? '');
+  // A list does not have the text, which names the languages.
+  else
+    whenNear(body)
+      .then(() => fetchWritten(server, id))
+      .then((written) => drawCode(body, written))
+      .catch(() => 0);
+}
+
+function drawCode(body: HTMLElement, written: string): void {
+  const named = namedLanguages(written);
   const languages = [...named.values()];
   if (languages.some(isFormulaLanguage)) {
     import('./formulas.ts').then(({ drawFormulas }) => drawFormulas(body, named)).catch(() => 0);

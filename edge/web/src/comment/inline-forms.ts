@@ -1,5 +1,6 @@
 /** What opens under a comment: the form for a reply or an edit. It is loaded when the reader replies, or may change a comment. */
 
+import { ownComment } from '../api/member-calls.ts';
 import type { ComposerPurpose } from '../composer/composer.ts';
 import { h } from '../dom/html.ts';
 import { isTombstone } from '../model/shown-comment.ts';
@@ -11,6 +12,7 @@ export class InlineForms {
   readonly #deleteButton: HTMLButtonElement;
   readonly #thread: CommentHost;
   readonly #view: OwningComment;
+  #isOpening = false;
 
   /** Puts the buttons for the reader's own comments beside those of all readers. */
   constructor(thread: CommentHost, view: OwningComment) {
@@ -39,17 +41,29 @@ export class InlineForms {
     this.#view.hideBody(false);
   }
 
+  /** A list does not have the text as written, and one that was read before may be another by now. */
   async #openEdit(): Promise<void> {
-    const { comment, slot } = this.#view;
-    const close = () => this.#view.hideBody(false);
+    if (this.#isOpening) return;
+    this.#isOpening = true;
     const { api, locale } = this.#thread;
-    const kept = () => [
-      ...bodyOf(comment, locale, api.base).querySelectorAll<HTMLElement>('.media > a'),
-    ];
-    const edit = { edit: comment, kept };
-    if (await openForm(this.#thread, edit, slot, this.#editButton, this.#view, close)) {
-      this.#view.hideBody(true);
+    const { slot } = this.#view;
+    const close = () => this.#view.hideBody(false);
+    this.#view.showMessage('');
+    // The form is on its way meanwhile.
+    this.#thread.loadForms().catch(() => undefined);
+    try {
+      const { data } = await ownComment(api, this.#view.comment.id);
+      const kept = () => [
+        ...bodyOf(data, locale, api.base).querySelectorAll<HTMLElement>('.media > a'),
+      ];
+      const edit = { edit: data, kept };
+      if (await openForm(this.#thread, edit, slot, this.#editButton, this.#view, close)) {
+        this.#view.hideBody(true);
+      }
+    } catch (problem) {
+      this.#thread.report(problem, this.#view);
     }
+    this.#isOpening = false;
   }
 }
 

@@ -44,7 +44,9 @@ export function bodyOf(comment: QuotedComment, locale: Locale, server: string): 
   if (!html) return bodyWith('body plain', content ?? '');
   const body = bodyWith('body', safeHtml(html));
   if (mentions?.length || HAS_DETAILS.test(html)) {
-    import('../body/enrich.ts').then(({ enrich }) => enrich(body, comment, locale, server)).catch(() => 0);
+    import('../body/enrich.ts')
+      .then(({ enrich }) => enrich(body, comment, locale, server))
+      .catch(() => 0);
   }
   if (media?.length) {
     const pictures = make('div', { className: 'media' });

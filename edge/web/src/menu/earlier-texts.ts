@@ -2,6 +2,7 @@
 
 import { AccountDialog } from '../account/dialog.ts';
 import { listEarlierTexts } from '../api/member-calls.ts';
+import { fetchComment } from '../api/place-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import type { EarlierText } from '../api/wire.ts';
 import { h } from '../dom/html.ts';
@@ -14,7 +15,7 @@ import type { MenuHost } from './host.ts';
 
 export async function openEarlierTexts(
   { api, frame, locale, text }: MenuHost,
-  { id, content }: ShownComment,
+  { id }: ShownComment,
   opener: HTMLElement,
 ): Promise<void> {
   const own = menuText(locale);
@@ -23,10 +24,13 @@ export async function openEarlierTexts(
   dialog.body.append(list);
   dialog.open(frame.section);
   try {
-    const { data } = await listEarlierTexts(api, id);
-    const texts = data.data;
+    const [earlierTexts, current] = await Promise.all([
+      listEarlierTexts(api, id),
+      fetchComment(api, id),
+    ]);
+    const texts = earlierTexts.data.data;
     const items = texts.map((earlier, place) =>
-      drawText(earlier, texts[place + 1]?.content ?? content, locale),
+      drawText(earlier, texts[place + 1]?.content ?? current.data.content, locale),
     );
     if (items.length > 0) list.append(...items.reverse());
     else list.replaceWith(h('p', {}, own.noEarlierTexts));

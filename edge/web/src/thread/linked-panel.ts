@@ -7,7 +7,7 @@ import '../text/later.ts';
 import { fetchContext } from '../api/place-calls.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { subjectNameOf } from '../api/subject-name.ts';
-import type { Comment, CommentContext } from '../api/wire.ts';
+import type { CommentContext, ListedComment } from '../api/wire.ts';
 import type { CommentScope } from '../comment/comment-scope.ts';
 import type { CommentView } from '../comment/view.ts';
 import { h } from '../dom/html.ts';
@@ -79,7 +79,7 @@ export class LinkedPanel {
     try {
       const { data } = await fetchContext(api, id, signal);
       // Another thread of this page may have the comment.
-      if (subjectNameOf(data.data.comment.subject) === subject) this.#showPanel(data.data);
+      if (subjectNameOf(data.data.root_page.subject) === subject) this.#showPanel(data.data);
     } catch (problem) {
       if (signal.aborted) return;
       if (!(problem instanceof ApiProblem)) throw problem;
@@ -128,7 +128,7 @@ export class LinkedPanel {
   }
 
   /** Puts the conversation on top of the list, as far as the list does not have it. */
-  #showInList(chain: Comment[]): void {
+  #showInList(chain: ListedComment[]): void {
     const { comments, mode } = this.#thread;
     const [root] = chain;
     const last = chain.at(-1);
