@@ -24,7 +24,8 @@ const cardHtml = (text: Strings) =>
   '<a class="when" tabindex="-1"><time class="time"></time></a>' +
   `<span class="edited">${text.edited}</span><span class="floor" part="floor"></span></div>` +
   `<p class="answer" hidden>${text.replyingTo} <a class="answered" tabindex="-1"></a> · ` +
-  '<button class="expander link" data-act="frames" tabindex="-1" aria-expanded="false"></button></p>' +
+  '<button class="expander link" data-act="frames" tabindex="-1" aria-expanded="false">' +
+  `${text.showConversation}</button></p>` +
   '<p class="state" part="notice" hidden></p><div class="frames" hidden></div>' +
   FOLD_HTML +
   '<div class="actions" part="actions" role="toolbar">' +

@@ -1,6 +1,7 @@
 /** The conversation below a comment: whether its frames are drawn, and which floors they need. It is loaded when some are drawn. */
 
-import { type ChainLink, chainOf, isTombstone } from '../model/shown-comment.ts';
+import { type ChainLink, isTombstone } from '../model/shown-comment.ts';
+import { chainOf } from './chain.ts';
 import { FramesView, loadFloors } from './frames-view.ts';
 import type { CommentHost, DrawnConversation, OwningComment } from './host.ts';
 
@@ -42,10 +43,7 @@ export class Conversation implements DrawnConversation {
     const isOpened = !this.#isOpened;
     if (isOpened && !(await this.#loadChain())) return;
     this.#isOpened = isOpened;
-    const { expander } = this.#view;
-    expander.setAttribute('aria-expanded', String(isOpened));
-    const floors = this.#chain?.length;
-    if (floors) expander.textContent = this.#thread.text.showFloors(floors);
+    this.#view.expander.setAttribute('aria-expanded', String(isOpened));
     this.render();
   }
 

@@ -7,7 +7,6 @@ import type { ListedComment, OverlayEntry } from '../api/wire.ts';
 import { partsOf, uniqueId } from '../dom/template.ts';
 import {
   authorNameOf,
-  chainOf,
   isTombstone,
   NO_OVERLAY_ENTRY,
   type ShownComment,
@@ -156,8 +155,6 @@ export class CommentView implements OwningComment {
     if (isFramed || this.conversation) {
       this.useConversation((each) => each.drawByItself(isFramed, isAlone));
     }
-    const floors = chainOf(this.comment, (id) => this.scope.views.get(id)?.comment)?.length;
-    this.expander.textContent = floors ? text.showFloors(floors) : text.showConversation;
     this.answer.hidden = !isAnswer || isFramed || !reply_to;
     this.answered.href = `#comment-${parent_id}`;
     this.answered.textContent = reply_to && (reply_to.name || text.anonymous);

@@ -174,15 +174,6 @@ export const language: LoadedLanguage = {
         other: 'عُرض # تعليق آخر.',
       }),
     build: 'رد',
-    showFloors: (n) =>
-      plural(n, {
-        zero: '# طابق',
-        one: 'طابق واحد',
-        two: 'طابقان',
-        few: '# طوابق',
-        many: '# طابقًا',
-        other: '# طابق',
-      }),
     showConversation: 'محادثة',
     conversation: (n) =>
       plural(n, {

@@ -112,7 +112,6 @@ export const language: LoadedLanguage = {
         other: '# weitere Kommentare angezeigt.',
       }),
     build: 'Antworten',
-    showFloors: (n) => plural(n, { one: '# Etage', other: '# Etagen' }),
     showConversation: 'Gespräch',
     conversation: (n) => plural(n, { one: 'Gespräch, # Etage', other: 'Gespräch, # Etagen' }),
     gap: (n, step) =>

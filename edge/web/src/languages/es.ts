@@ -125,7 +125,6 @@ export const language: LoadedLanguage = {
         other: 'Se muestran # comentarios más.',
       }),
     build: 'Responder',
-    showFloors: (n) => plural(n, { one: '# piso', many: '# de pisos', other: '# pisos' }),
     showConversation: 'conversación',
     conversation: (n) =>
       plural(n, {

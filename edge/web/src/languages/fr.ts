@@ -128,7 +128,6 @@ export const language: LoadedLanguage = {
         other: '# commentaires de plus affichés.',
       }),
     build: 'Répondre',
-    showFloors: (n) => plural(n, { one: '# étage', many: '# d’étages', other: '# étages' }),
     showConversation: 'conversation',
     conversation: (n) =>
       plural(n, {

@@ -124,7 +124,6 @@ export const language: LoadedLanguage = {
         other: 'הוצגו # תגובות נוספות.',
       }),
     build: 'תגובה',
-    showFloors: (n) => plural(n, { one: 'קומה אחת', two: 'שתי קומות', other: '# קומות' }),
     showConversation: 'שיחה',
     conversation: (n) =>
       plural(n, { one: 'שיחה, קומה אחת', two: 'שיחה, שתי קומות', other: 'שיחה, # קומות' }),

@@ -97,7 +97,6 @@ export const language: LoadedLanguage = {
     repliesLoaded: (n) => `返信を${count(n)}件表示しました。`,
     commentsLoaded: (n) => `コメントを${count(n)}件表示しました。`,
     build: '返信',
-    showFloors: (n) => `${count(n)}階`,
     showConversation: '会話',
     conversation: (n) => `会話、全${count(n)}階`,
     gap: (n, step) =>

@@ -97,7 +97,6 @@ export const language: LoadedLanguage = {
     repliesLoaded: (n) => `답글 ${count(n)}개를 더 표시했습니다.`,
     commentsLoaded: (n) => `댓글 ${count(n)}개를 더 표시했습니다.`,
     build: '답글',
-    showFloors: (n) => `${count(n)}층`,
     showConversation: '대화',
     conversation: (n) => `대화, 모두 ${count(n)}층`,
     gap: (n, step) =>

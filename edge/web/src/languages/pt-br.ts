@@ -128,7 +128,6 @@ export const language: LoadedLanguage = {
         other: 'Mais # comentários exibidos.',
       }),
     build: 'Responder',
-    showFloors: (n) => plural(n, { one: '# andar', many: '# de andares', other: '# andares' }),
     showConversation: 'conversa',
     conversation: (n) =>
       plural(n, {

@@ -116,8 +116,6 @@ export const language: LoadedLanguage = {
     repliesLoaded: (n) => `Ещё ответов: ${count(n)}.`,
     commentsLoaded: (n) => `Ещё комментариев: ${count(n)}.`,
     build: 'Ответить',
-    showFloors: (n) =>
-      plural(n, { one: '# этаж', few: '# этажа', many: '# этажей', other: '# этажа' }),
     showConversation: 'разговор',
     conversation: (n) =>
       plural(n, {

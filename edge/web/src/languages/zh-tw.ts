@@ -97,7 +97,6 @@ export const language: LoadedLanguage = {
     repliesLoaded: (n) => `已顯示 ${count(n)} 則回覆。`,
     commentsLoaded: (n) => `已顯示 ${count(n)} 則留言。`,
     build: '蓋樓',
-    showFloors: (n) => `${count(n)} 層`,
     showConversation: '對話',
     conversation: (n) => `對話，共 ${count(n)} 層`,
     gap: (n, step) =>

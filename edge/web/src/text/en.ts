@@ -55,8 +55,6 @@ const first = {
   /** To lay a floor on a building. */
   build: 'Reply',
   /** Opens the conversation below an answer. */
-  showFloors: (n: number) => plural(n, { one: '# floor', other: '# floors' }),
-  /** The same where the page does not have all of them. */
   showConversation: 'conversation',
   /** The menu of a comment. */
   more: 'More',

@@ -95,7 +95,6 @@ export const zh: Strings = {
   repliesLoaded: (n: number) => `已显示 ${n} 条回复。`,
   commentsLoaded: (n: number) => `已显示 ${n} 条评论。`,
   build: '盖楼',
-  showFloors: (n: number) => `${n} 层`,
   showConversation: '对话',
   conversation: (n: number) => `对话，共 ${n} 层`,
   gap: (n: number, step: number) =>

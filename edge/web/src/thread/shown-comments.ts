@@ -95,17 +95,16 @@ export class ShownComments {
     }
   }
 
-  /** The view that a reply is drawn under: its drawn parent in a tree, but at the last level that of its parent; else its root. */
-  containerOf({ comment, scope: { views } }: CommentView): CommentView | null {
+  /** The view that a reply is drawn under: its parent in a tree, below the last level what its parent is under; else its root. */
+  containerOf({ comment, scope: { views } }: CommentView): CommentView | undefined {
     const { id, level, parent_id, root_id } = comment;
     // Also every comment of a flat list.
-    if (!parent_id || root_id === id) return null;
+    if (root_id === id) return;
     const root = views.get(root_id);
-    const parent = views.get(parent_id);
+    const parent = views.get(parent_id as string);
     const above = parent && this.containerOf(parent);
-    const isTree = this.#thread.mode === 'tree';
-    if (isTree && above && above.comment.level >= level) return above;
-    return (isTree ? (parent ?? root) : (root ?? above ?? parent)) ?? null;
+    if (this.#thread.mode !== 'tree') return root ?? above ?? parent;
+    return above && above.comment.level >= level ? above : (parent ?? root);
   }
 
   /** With the reader's own later changes. */
