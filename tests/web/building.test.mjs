@@ -212,13 +212,13 @@ describe('buildings', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
       const article = articleOf(page, chain[3]);
       await article.waitFor();
       assert.equal(await page.locator('.bld:visible').count(), 0);
-      await article.getByRole('button', { name: '4 floors' }).click();
+      await article.getByRole('button', { name: 'conversation' }).click();
       await assertVisible(article.locator('.bld'), 'the frames');
       assert.deepEqual(
         (await floorsOf(article)).map((text) => text.trim()),
         ['text 1.', 'text 2.', 'text 3.'],
       );
-      await article.getByRole('button', { name: '4 floors' }).click();
+      await article.getByRole('button', { name: 'conversation' }).click();
       assert.equal(await page.locator('.bld:visible').count(), 0);
       // What it answers is on the page: the link leads there, and the list stays.
       const length = await page.evaluate(() => history.length);

@@ -175,7 +175,7 @@ describe('lists', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     const token = memberToken('900', 'A moderator', 'admin');
     const path = `/v1/admin/subjects/${subjectPath(subject)}`;
     assert.equal((await call('PUT', path, { body, token })).status, 200);
-    const list = `/v1/subjects/${subjectPath(subject)}/comments?sort=hot&limit=20`;
+    const list = `/v1/subjects/${subjectPath(subject)}/comments?sort=hot&limit=20&view=compact`;
     await callUntil(list, ({ data }) => data?.subject?.state === 'closed');
     await withPage(subject, {}, async (page) => {
       await assertVisible(page.getByText('Comments are closed here.'), 'closed');

@@ -273,7 +273,7 @@ describe('live updates', { skip: skipWithout({ E2E_BASE: BASE }) }, () => {
     const { subject, comment } = await subjectWithComment(
       'Like me, [please](https://example.org/)',
     );
-    const firstPage = `/v1/subjects/${subject}/comments?sort=hot&limit=20`;
+    const firstPage = `/v1/subjects/${subject}/comments?sort=hot&limit=20&view=compact`;
     await withLivePage(subject, {}, async (page) => {
       // From then on the clock is the test's, and no wait is longer or shorter than another.
       await page.clock.install();

@@ -157,8 +157,9 @@ describe('menu of a comment', needed, () => {
       assert.equal(status, 200, answer);
     };
     // As the page asks for it: an older one in a cache gets the new text by an event.
-    const list = `/v1/subjects/${subject}/comments?sort=hot&limit=20`;
-    const isShown = (content) => callUntil(list, ({ data }) => data.data[0]?.content === content);
+    const list = `/v1/subjects/${subject}/comments?sort=hot&limit=20&view=compact`;
+    const isShown = (content) =>
+      callUntil(list, ({ data }) => data.data[0]?.html.trim() === `<p>${content}</p>`);
     await edit(text.replace('tea', 'coffee'));
     await edit(text.replace('tea', 'coffee a lot'));
     await isShown(text.replace('tea', 'coffee a lot'));
