@@ -25,7 +25,24 @@ async function readDocument() {
   return JSON.parse(document);
 }
 
-const generated = HEAD + astToString(await openapiTypescript(await readDocument()));
+const isCompact = ({ $ref, items }) => /\/Compact\w+$/.test($ref ?? items?.$ref ?? '');
+const isViewParameter = ({ name, in: place } = {}) => name === 'view' && place === 'query';
+
+/**
+ * The document of calls without `view`, which answer whole comments: with it each field that a compact list leaves out would be
+ * optional for everybody. The shapes of compact lists stay, by their own names.
+ */
+function withoutViews(value) {
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) {
+    return value.filter((item) => !isViewParameter(item ?? undefined)).map(withoutViews);
+  }
+  const [full, compact, ...others] = value.anyOf ?? [];
+  if (compact && others.length === 0 && isCompact(compact)) return withoutViews(full);
+  return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, withoutViews(of)]));
+}
+
+const generated = HEAD + astToString(await openapiTypescript(withoutViews(await readDocument())));
 if (flags.check) {
   const written = await readFile(SCHEMA, 'utf8').catch(() => '');
   if (written !== generated) {

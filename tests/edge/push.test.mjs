@@ -77,16 +77,25 @@ const read = async (path, headers) =>
   fetch(worker.url + path, { headers: { 'cache-control': 'max-age=0', ...headers } });
 
 test('pushed page is served with its headers and without a request to the origin', async () => {
-  const key = '/v1/subjects/video/pushed/comments?sort=new';
-  assert.deepEqual(await push([pushed(key, 5)]), { stored: 1, older: 0 });
-  const response = await read(key);
-  assert.deepEqual([response.status, (await response.json()).version], [200, 5]);
-  assert.equal(response.headers.get('content-type'), 'application/json');
-  assert.equal(response.headers.get('cache-control'), 'public, no-cache');
-  for (const name of ['x-gailou-hot-for', 'x-gailou-shows', 'x-gailou-made', 'cdn-cache-control']) {
-    assert.equal(response.headers.get(name), null, name);
+  for (const query of ['sort=new', 'view=compact']) {
+    const key = `/v1/subjects/video/pushed/comments?${query}`;
+    assert.deepEqual(await push([pushed(key, 5)]), { stored: 1, older: 0 });
+    const response = await read(key);
+    assert.deepEqual([response.status, (await response.json()).version], [200, 5]);
+    assert.equal(response.headers.get('content-type'), 'application/json');
+    assert.equal(response.headers.get('cache-control'), 'public, no-cache');
+    for (const name of [
+      'x-gailou-hot-for',
+      'x-gailou-shows',
+      'x-gailou-made',
+      'cdn-cache-control',
+    ]) {
+      assert.equal(response.headers.get(name), null, name);
+    }
+    assert.equal((await read(key, { 'if-none-match': '"pushed-5"' })).status, 304);
   }
-  assert.equal((await read(key, { 'if-none-match': '"pushed-5"' })).status, 304);
+  const asked = '/v1/subjects/video/pushed/comments?sort=hot&limit=20&view=compact';
+  assert.equal((await read(asked)).status, 200, 'as the element asks for it');
   assert.equal(origin.asked().length, 0);
 });
 

@@ -13,6 +13,8 @@ export type { components, operations, paths } from './schema.js';
 export type {
   Comment,
   CommentPage,
+  CompactComment,
+  CompactCommentPage,
   NewComment,
   Problem,
   Role,
