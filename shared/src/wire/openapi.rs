@@ -7,14 +7,10 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{
-    AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Ref, Schema, Type,
-};
+use utoipa::openapi::schema::{AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Ref, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::compact::{
-    CompactComment, CompactCommentContext, CompactCommentPage, CompactCommentTree, CompactSubject,
-};
+use super::compact::{CompactComment, CompactCommentContext, CompactCommentPage, CompactCommentTree, CompactSubject};
 use super::{
     ChangedComment, Comment, CommentContext, CommentLocation, CommentPage, CommentTree, LiveEvent, RemovedComment,
     Subject, SubjectCounts, VoidSubject,

@@ -14,8 +14,9 @@ use crate::media::{encoded, picture, upload};
 
 /// What an installation shows to who looks at it.
 const DEMO_THREADS: &str = include_str!("../../../edge/web/demo-threads.jsonl");
-/// The most that the compact first pages of these threads may have of the bytes of the full ones. Their texts are short,
-/// 40 characters in the middle: what is left out is the text as written, 120 bytes of names, and nothing of the rest.
+/// The most that the compact first pages of these threads may have of the bytes of the full ones. Their texts are short: a
+/// comment has 600 bytes, of which the text as written is 75 and what else is left out 100. The more is written, the nearer
+/// the ratio comes to a half.
 const MAX_DEMO_RATIO: f64 = 0.75;
 
 /// What the contract leaves of an answer.
@@ -55,6 +56,9 @@ async fn check_both(read: impl Fn(&str) -> ApiRequest, path: &str, is_building: 
 /// comment. Returns its root and the last of its chain.
 async fn fill(origin: &TestOrigin, subject: &str) -> (Value, Value) {
     let file = encoded(&picture(40, 20), ImageFormat::Png);
+    for n in 0..4 {
+        origin.post(&bob(), subject, &format!("root {n}")).await;
+    }
     let media = upload(origin, &ann(), &file, Some("A gradient")).await.expect(201);
     let body = json!({"content": "a *picture* for @Bob", "media": [media["id"]], "mentions": ["8"]});
     let root = origin.try_post(&ann(), subject, &body).await.expect(201);
@@ -66,9 +70,6 @@ async fn fill(origin: &TestOrigin, subject: &str) -> (Value, Value) {
             origin.delete(&bob(), &last).await.expect(204);
             last = origin.reply(&ann(), &root, "goes on").await;
         }
-    }
-    for n in 0..4 {
-        origin.post(&bob(), subject, &format!("root {n}")).await;
     }
     origin.set_flag(&moderator(), "PUT", id(&root), "pin").await.expect(200);
     (root, last)
@@ -93,7 +94,7 @@ async fn compact_list_is_the_full_one_without_what_is_left_out() {
         let compact = origin.get(&compact_path(&list)).await.expect(200);
         let compact_root = comments_on(&compact).iter().find(|comment| id(comment) == id(&root)).expect("the root");
         assert_eq!(compact_root.get("path").is_some(), is_building, "{mode}");
-        assert_eq!(compact_root["mentions"], json!([{"id": "8", "name": "Bob"}]), "{mode}");
+        assert_eq!(compact_root["mentions"][0]["id"], "8", "{mode}");
         assert_eq!(compact_root["media"].as_array().map(Vec::len), Some(1), "{mode}");
         assert_eq!(compact["subject"]["pinned"][0]["id"], root["id"], "{mode}");
         let of = |comment: &Value, more: &str| format!("/v1/comments/{}/{more}", id(comment));
@@ -130,9 +131,7 @@ async fn list_of_several_subjects_keeps_the_paths_of_buildings_alone() {
         fill(&origin, subject).await;
     }
     for path in ["/v1/members/8/comments", "/v1/latest?limit=50"] {
-        let both = || async {
-            (origin.get(path).await.expect(200), origin.get(&compact_path(path)).await.expect(200))
-        };
+        let both = || async { (origin.get(path).await.expect(200), origin.get(&compact_path(path)).await.expect(200)) };
         let is_same = |(full, compact): &(Value, Value)| ids(comments_on(full)) == ids(comments_on(compact));
         let (full, compact) = poll_until(both, |both| is_same(both) && comments_on(&both.0).len() >= 16).await;
         let mut types = BTreeSet::new();
@@ -176,7 +175,8 @@ async fn cursors_go_on_in_either_view() {
             let Some(next) = page["page"]["next"].as_str() else { break };
             is_compact = !is_compact;
             page = origin.page(&with_cursor(if is_compact { &compact } else { &list }, next)).await;
-            assert_eq!(comments_on(&page).iter().any(|comment| comment.get("content").is_some()), !is_compact, "{sort}");
+            let is_full = |comment: &Value| comment.get("content").is_some();
+            assert!(comments_on(&page).iter().all(|comment| is_full(comment) != is_compact), "{sort}: {page}");
         }
         assert_eq!(shown, expected, "{sort}");
     }

@@ -8,8 +8,8 @@ use gailou_shared::token::Role;
 use gailou_shared::wire::compact::{CompactComment, CompactCommentContext, CompactCommentPage, CompactCommentTree};
 use gailou_shared::wire::openapi::{CommentChain, CompactCommentChain, EitherView, compact_schema};
 use gailou_shared::wire::{
-    Comment, CommentContext, CommentPage, CommentTree, NotificationKind, NotifyChoice, PageInfo, Reaction, RefusedText, ReportReason, WebhookEvent,
-    WebhookTemplate,
+    Comment, CommentContext, CommentPage, CommentTree, NotificationKind, NotifyChoice, PageInfo, Reaction, RefusedText,
+    ReportReason, WebhookEvent, WebhookTemplate,
 };
 use gailou_shared::word_filter::Term;
 use utoipa::openapi::RefOr;
