@@ -9,6 +9,7 @@ use gailou_tests::{
 };
 use image::ImageFormat;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::media::{encoded, picture, upload};
 
@@ -75,15 +76,16 @@ async fn fill(origin: &TestOrigin, subject: &str) -> (Value, Value) {
     (root, last)
 }
 
-async fn start() -> TestOrigin {
+/// An origin whose files are in the directory.
+async fn start() -> (TestOrigin, TempDir) {
     let directory = tempfile::tempdir().unwrap();
-    let url = format!("file://{}", directory.keep().display());
-    TestOrigin::start_with(|config| config.media.url = Some(url)).await
+    let url = format!("file://{}", directory.path().display());
+    (TestOrigin::start_with(|config| config.media.url = Some(url)).await, directory)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn compact_list_is_the_full_one_without_what_is_left_out() {
-    let origin = start().await;
+    let (origin, _directory) = start().await;
     let mut shown = BTreeSet::new();
     for subject in ["article/compact", "video/compact", "post/compact", "topic/compact"] {
         let (root, last) = fill(&origin, subject).await;
@@ -126,7 +128,7 @@ async fn compact_list_is_the_full_one_without_what_is_left_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn list_of_several_subjects_keeps_the_paths_of_buildings_alone() {
-    let origin = start().await;
+    let (origin, _directory) = start().await;
     for subject in ["topic/mixed", "article/mixed"] {
         fill(&origin, subject).await;
     }
@@ -158,7 +160,7 @@ async fn found_comments_are_compact_with_their_highlights() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cursors_go_on_in_either_view() {
-    let origin = start().await;
+    let (origin, _directory) = start().await;
     let subject = "article/walked";
     for n in 0..9 {
         origin.post(&ann(), subject, &format!("root {n}")).await;
@@ -184,7 +186,7 @@ async fn cursors_go_on_in_either_view() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_view_is_400_on_its_name_and_full_is_the_default() {
-    let origin = start().await;
+    let (origin, _directory) = start().await;
     let root = origin.post(&ann(), "article/viewed", "root").await;
     origin.wait_until_persisted().await;
     let of = |more: &str| format!("/v1/comments/{}/{more}", id(&root));
@@ -208,7 +210,8 @@ async fn unknown_view_is_400_on_its_name_and_full_is_the_default() {
     }
     let wrong = format!("{}?view=x&limit=0&sort=y", comments_path("article/viewed"));
     let refused = origin.get(&wrong).await.expect(400);
-    let fields: BTreeSet<_> = refused["errors"].as_array().unwrap().iter().map(|error| &error["field"]).collect();
+    let fields: BTreeSet<_> =
+        refused["errors"].as_array().unwrap().iter().filter_map(|error| error["field"].as_str()).collect();
     assert_eq!(fields.len(), 3, "each by its name: {refused}");
     let friends = "GET /v1/me/friends/comments?subject=article/viewed&view=x";
     let refused = origin.request(friends).by(&ann()).send().await.expect(400);
@@ -220,7 +223,7 @@ async fn unknown_view_is_400_on_its_name_and_full_is_the_default() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn compact_first_pages_of_the_demo_threads_are_smaller() {
-    let origin = start().await;
+    let (origin, _directory) = start().await;
     origin.request("POST /v1/admin/import").by(&admin()).bytes(DEMO_THREADS).send().await;
     origin.wait_until_persisted().await;
     let lines = DEMO_THREADS.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
