@@ -14,7 +14,7 @@ export function fetchComment(api: ApiClient, id: string): Promise<ApiAnswer<Comm
 
 /** The root first, the comment itself last. */
 export function fetchAncestors(api: ApiClient, id: string): Promise<ApiAnswer<Ancestors>> {
-  return api.read(`/v1/comments/${id}/ancestors?view=compact`);
+  return api.read(`/v1/comments/${id}/ancestors`);
 }
 
 /** What a permalink needs. */

@@ -132,7 +132,7 @@ export interface SubjectCounts {
 
 export interface Ancestors {
   /** The root first, the comment itself last. */
-  data: ListedComment[];
+  data: Comment[];
 }
 
 /** What a permalink needs. */

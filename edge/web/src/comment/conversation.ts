@@ -11,6 +11,8 @@ export class Conversation implements DrawnConversation {
   #frames: FramesView | null = null;
   #isDrawnByItself = false;
   #isOpened = false;
+  /** As the server has said it. */
+  #loadedChain: string[] | undefined;
 
   constructor(thread: CommentHost, view: OwningComment) {
     this.#thread = thread;
@@ -49,6 +51,7 @@ export class Conversation implements DrawnConversation {
 
   /** The ids from the ground floor to the comment; undefined while not all of them are known. */
   get #chain(): string[] | undefined {
+    if (this.#loadedChain) return this.#loadedChain;
     return chainOf(this.#view.comment, (id) => {
       const floor = this.#thread.comments.floorOf(id);
       // What a page quotes has its place in the chain of the comment alone.
@@ -56,14 +59,21 @@ export class Conversation implements DrawnConversation {
     });
   }
 
+  /** Fetches the chain as far as it is not known yet; false when that failed. */
   #loadChain(): Promise<boolean> {
     const chain = this.#chain;
-    return chain ? this.#load(chain.slice(0, -1)) : loadFloors(this.#thread, this.#view, []);
+    return chain ? this.#load(chain.slice(0, -1)) : this.#fetch([]);
   }
 
   /** Fetches floors that are not known yet; false when that failed. */
   async #load(ids: string[]): Promise<boolean> {
     if (ids.every((each) => this.#thread.comments.floorOf(each))) return true;
-    return loadFloors(this.#thread, this.#view, ids);
+    return this.#fetch(ids);
+  }
+
+  async #fetch(ids: string[]): Promise<boolean> {
+    const loaded = await loadFloors(this.#thread, this.#view, ids);
+    this.#loadedChain ??= loaded?.chain;
+    return loaded !== null;
   }
 }

@@ -97,21 +97,25 @@ export class FramesView {
   }
 }
 
-/** Fetches floors that the comment stands on; false when that failed. */
+/** Fetches floors that the comment stands on, and where they say it the whole chain; null when that failed. */
 export async function loadFloors(
   thread: CommentHost,
   view: OwningComment,
   ids: string[],
-): Promise<boolean> {
+): Promise<{ chain: string[] | undefined } | null> {
   const { api, comments } = thread;
   const { id, root_id } = view.comment;
   try {
     // In a flat list each comment is a root of its own.
-    if (root_id !== id) comments.addFloors((await fetchAncestors(api, id)).data.data);
-    else for (const each of ids) comments.addFloors([(await fetchComment(api, each)).data]);
-    return true;
+    if (root_id === id) {
+      for (const each of ids) comments.addFloors([(await fetchComment(api, each)).data]);
+      return { chain: undefined };
+    }
+    const { data } = (await fetchAncestors(api, id)).data;
+    comments.addFloors(data);
+    return { chain: data.at(-1)?.path };
   } catch (problem) {
     thread.report(problem, view);
-    return false;
+    return null;
   }
 }
