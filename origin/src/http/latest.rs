@@ -19,7 +19,7 @@ use utoipa::{IntoParams, PartialSchema as _};
 use crate::http::atom::AtomFeed;
 use crate::http::cached_page::{CacheableRead, list_page};
 use crate::http::extract::{KnownSubject, QueryParameters, view_parameter};
-use crate::http::openapi::bodies::CommentView;
+use crate::http::openapi::bodies::CommentListView;
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{NotFound, NotModified, PublicRefusals};
 use crate::http::problem::Refusal;
@@ -44,7 +44,7 @@ const FEED_TITLE: &str = "Comments · 评论";
     get, path = "/v1/latest", tag = "subjects",
     params(LatestQuery, LatestPage, CacheableRead),
     responses(
-        (status = 200, description = "The newest comments.", body = inline(DataEnvelope<Vec<CommentView>>)),
+        (status = 200, description = "The newest comments.", body = inline(DataEnvelope<CommentListView>)),
         PublicRefusals, NotFound, NotModified,
     ),
 )]

@@ -13,7 +13,7 @@ use gailou_shared::wire::{
 };
 use gailou_shared::word_filter::Term;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Ref, Schema, Type};
+use utoipa::openapi::schema::{AllOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::review::ModeratorAction;
@@ -452,8 +452,22 @@ impl ToSchema for CompactHistoryPage {
     }
 }
 
+/// Comments in either view.
+pub(in crate::http) struct CommentListView;
+
+impl PartialSchema for CommentListView {
+    fn schema() -> RefOr<Schema> {
+        ArrayBuilder::new().items(EitherView::<Comment, CompactComment<'_>>::schema()).into()
+    }
+}
+
+impl ToSchema for CommentListView {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        EitherView::<Comment, CompactComment<'_>>::schemas(schemas);
+    }
+}
+
 /// Answers in either view.
-pub(in crate::http) type CommentView = EitherView<Comment, CompactComment<'static>>;
 pub(in crate::http) type CommentChainView = EitherView<CommentChain, CompactCommentChain>;
 pub(in crate::http) type CommentContextView = EitherView<CommentContext, CompactCommentContext<'static>>;
 pub(in crate::http) type CommentPageView = EitherView<CommentPage, CompactCommentPage<'static>>;
