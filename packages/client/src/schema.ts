@@ -1972,6 +1972,19 @@ export interface components {
             /** @description The readers who may see it. */
             visibility: components["schemas"]["Visibility"];
         };
+        /** @description The chain from the root to the comment: the root first, the comment last. */
+        CommentChain: components["schemas"]["Comment"][];
+        /** @description What a permalink needs: a comment with what surrounds it. */
+        CommentContext: {
+            /** @description The chain above the comment, root first, without the comment. */
+            ancestors: components["schemas"]["Comment"][];
+            /** @description The comment. */
+            comment: components["schemas"]["Comment"];
+            /** @description The subject's first page. */
+            root_page: components["schemas"]["CommentPage"];
+            /** @description Others that answer the same comment. */
+            siblings: components["schemas"]["Comment"][];
+        };
         /** @description What a moderator decides. */
         CommentDecision: {
             /** @description What happens to the comment. */
@@ -2032,6 +2045,151 @@ export interface components {
             /** @description The comment. */
             comment: components["schemas"]["Comment"];
             more: components["schemas"]["TreeMore"] | null;
+        };
+        /** @description A comment of a list with `view=compact`: without `content` and `subject`; without `media` and `mentions` where they are empty; and without `path`, unless the subject is in mode `building`. */
+        CompactComment: {
+            /** @description After a decision about it: the entry of the audit log, by which it is undone. */
+            audit_id?: components["schemas"]["AuditId"];
+            author: components["schemas"]["Author"] | null;
+            /**
+             * Format: int64
+             * @description When it was written, in Unix milliseconds.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Members who dislike it.
+             */
+            dislikes: number;
+            /**
+             * Format: int64
+             * @description When it was last edited, in Unix milliseconds; `null` when it never was.
+             */
+            edited_at: number | null;
+            /** @description Its marks. */
+            flags: components["schemas"]["CommentFlag"][];
+            /**
+             * Format: int64
+             * @description Its number among the roots of its subject, or among the replies of its root. `null` until it is first
+             *     published; afterwards it never changes.
+             */
+            floor: number | null;
+            /** @description In the answer of a search: a part of the text as HTML, escaped, with what was found in `<mark>`. */
+            highlight?: string;
+            /** @description The text as safe HTML. */
+            html: string;
+            /** @description Its id. */
+            id: components["schemas"]["CommentId"];
+            /**
+             * Format: int32
+             * @description How deep it is drawn; the mode sets the limit.
+             */
+            level: number;
+            /**
+             * Format: int64
+             * @description Members who like it.
+             */
+            likes: number;
+            /** @description Its pictures; none on a tombstone. */
+            media?: components["schemas"]["Media"][];
+            /** @description Members it mentions. */
+            mentions?: components["schemas"]["MemberRef"][];
+            /**
+             * Format: int64
+             * @description On roots in lists: visible replies beyond `top_replies`.
+             */
+            more_replies?: number;
+            parent_id: components["schemas"]["CommentId"] | null;
+            /** @description The true chain from the root to the comment itself. */
+            path?: components["schemas"]["CommentId"][];
+            /**
+             * Format: int64
+             * @description Visible descendants.
+             */
+            replies: number;
+            reply_to: components["schemas"]["MemberRef"] | null;
+            /** @description The root of its thread; of a root, itself. */
+            root_id: components["schemas"]["CommentId"];
+            /** @description Its state. */
+            state: components["schemas"]["CommentState"];
+            /** @description On roots in lists: the first replies in `hot` order. */
+            top_replies?: components["schemas"]["CompactComment"][];
+            /** @description The readers who may see it. */
+            visibility: components["schemas"]["Visibility"];
+        };
+        /** @description The chain from the root to the comment, with compact comments. */
+        CompactCommentChain: components["schemas"]["CompactComment"][];
+        /** @description A compact comment with what surrounds it. */
+        CompactCommentContext: {
+            /** @description The chain above the comment, root first, without the comment. */
+            ancestors: components["schemas"]["CompactComment"][];
+            /** @description The comment. */
+            comment: components["schemas"]["CompactComment"];
+            /** @description The subject's first page. */
+            root_page: components["schemas"]["CompactCommentPage"];
+            /** @description Others that answer the same comment. */
+            siblings: components["schemas"]["CompactComment"][];
+        };
+        /** @description A page of compact comments. */
+        CompactCommentPage: {
+            /** @description The comments. */
+            data: components["schemas"]["CompactComment"][];
+            /**
+             * @description In lists of a subject in mode `building`: of the chain below each shown comment the first two and the last
+             *     three that are not on the page themselves. Where they need more than a page holds, some are missing.
+             */
+            floors?: {
+                [key: string]: components["schemas"]["QuotedFloor"];
+            };
+            /** @description Its place in the list. */
+            page: components["schemas"]["PageInfo"];
+            /** @description What the comments are about. A member's history has no subject. */
+            subject: components["schemas"]["CompactSubject"];
+        };
+        /** @description A compact comment with what is drawn under it. */
+        CompactCommentTree: {
+            /** @description What is drawn under it. */
+            children: components["schemas"]["CompactCommentTree"][];
+            /** @description The comment. */
+            comment: components["schemas"]["CompactComment"];
+            more: components["schemas"]["TreeMore"] | null;
+        };
+        /** @description A page of compact comments on various subjects. */
+        CompactHistoryPage: {
+            /** @description The comments. */
+            data: components["schemas"]["CompactComment"][];
+            /** @description The page's place in the list. */
+            page: components["schemas"]["PageInfo"];
+        };
+        /** @description A subject whose pinned comments are compact. */
+        CompactSubject: {
+            /**
+             * Format: int64
+             * @description Visible comments.
+             */
+            comments: number;
+            /** @description Whether readers may see the earlier texts of edited comments; left out where they may not. */
+            earlier_texts?: boolean;
+            /** @description The host's key. */
+            key: components["schemas"]["SubjectKeyText"];
+            /** @description How its threads are built. */
+            mode: components["schemas"]["Mode"];
+            owner_id: components["schemas"]["MemberId"] | null;
+            /** @description Pinned comments, in the order to show them. They keep their place in the lists as well. */
+            pinned: components["schemas"]["CompactComment"][];
+            /**
+             * Format: int64
+             * @description Visible roots.
+             */
+            roots: number;
+            /** @description Whether it takes comments. */
+            state: components["schemas"]["SubjectState"];
+            /** @description Its title, as the host registered it. */
+            title: string | null;
+            /** @description The configured type. */
+            type: components["schemas"]["SubjectTypeName"];
+            /** @description Its address, as the host registered it. */
+            url: string | null;
         };
         /** @description What became of one of several decisions. */
         DecisionOutcome: {
@@ -5765,8 +5923,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The chain from the root to the comment: the root first, the comment last. */
-                        data: components["schemas"]["Comment"][];
+                        data: components["schemas"]["CommentChain"];
                     };
                 };
             };
@@ -5808,17 +5965,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description What a permalink needs: a comment with what surrounds it. */
-                        data: {
-                            /** @description The chain above the comment, root first, without the comment. */
-                            ancestors: components["schemas"]["Comment"][];
-                            /** @description The comment. */
-                            comment: components["schemas"]["Comment"];
-                            /** @description The subject's first page. */
-                            root_page: components["schemas"]["CommentPage"];
-                            /** @description Others that answer the same comment. */
-                            siblings: components["schemas"]["Comment"][];
-                        };
+                        data: components["schemas"]["CommentContext"];
                     };
                 };
             };
@@ -6193,14 +6340,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description A comment with what is drawn under it. */
-                        data: {
-                            /** @description What is drawn under it. */
-                            children: components["schemas"]["CommentTree"][];
-                            /** @description The comment. */
-                            comment: components["schemas"]["Comment"];
-                            more: components["schemas"]["TreeMore"] | null;
-                        };
+                        data: components["schemas"]["CommentTree"];
                     };
                 };
             };
@@ -6403,80 +6543,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        data: {
-                            /** @description After a decision about it: the entry of the audit log, by which it is undone. */
-                            audit_id?: components["schemas"]["AuditId"];
-                            author: components["schemas"]["Author"] | null;
-                            /** @description The text as written; never HTML. */
-                            content: string;
-                            /**
-                             * Format: int64
-                             * @description When it was written, in Unix milliseconds.
-                             */
-                            created_at: number;
-                            /**
-                             * Format: int64
-                             * @description Members who dislike it.
-                             */
-                            dislikes: number;
-                            /**
-                             * Format: int64
-                             * @description When it was last edited, in Unix milliseconds; `null` when it never was.
-                             */
-                            edited_at: number | null;
-                            /** @description Its marks. */
-                            flags: components["schemas"]["CommentFlag"][];
-                            /**
-                             * Format: int64
-                             * @description Its number among the roots of its subject, or among the replies of its root. `null` until it is first
-                             *     published; afterwards it never changes.
-                             */
-                            floor: number | null;
-                            /** @description In the answer of a search: a part of the text as HTML, escaped, with what was found in `<mark>`. */
-                            highlight?: string;
-                            /** @description The text as safe HTML. */
-                            html: string;
-                            /** @description Its id. */
-                            id: components["schemas"]["CommentId"];
-                            /**
-                             * Format: int32
-                             * @description How deep it is drawn; the mode sets the limit.
-                             */
-                            level: number;
-                            /**
-                             * Format: int64
-                             * @description Members who like it.
-                             */
-                            likes: number;
-                            /** @description Its pictures; none on a tombstone. */
-                            media: components["schemas"]["Media"][];
-                            /** @description Members it mentions. */
-                            mentions: components["schemas"]["MemberRef"][];
-                            /**
-                             * Format: int64
-                             * @description On roots in lists: visible replies beyond `top_replies`.
-                             */
-                            more_replies?: number;
-                            parent_id: components["schemas"]["CommentId"] | null;
-                            /** @description The true chain from the root to the comment itself. */
-                            path: components["schemas"]["CommentId"][];
-                            /**
-                             * Format: int64
-                             * @description Visible descendants.
-                             */
-                            replies: number;
-                            reply_to: components["schemas"]["MemberRef"] | null;
-                            /** @description The root of its thread; of a root, itself. */
-                            root_id: components["schemas"]["CommentId"];
-                            /** @description Its state. */
-                            state: components["schemas"]["CommentState"];
-                            /** @description What it is about. */
-                            subject: components["schemas"]["SubjectRef"];
-                            /** @description On roots in lists: the first replies in `hot` order. */
-                            top_replies?: components["schemas"]["Comment"][];
-                            /** @description The readers who may see it. */
-                            visibility: components["schemas"]["Visibility"];
-                        }[];
+                        data: components["schemas"]["Comment"][];
                     };
                 };
             };

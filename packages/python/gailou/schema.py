@@ -2277,6 +2277,12 @@ class Comment(TypedDict):
     """
 
 
+CommentChain: TypeAlias = list[Comment]
+"""
+The chain from the root to the comment: the root first, the comment last.
+"""
+
+
 class CommentTree(TypedDict):
     """
     A comment with what is drawn under it.
@@ -2291,6 +2297,182 @@ class CommentTree(TypedDict):
     The comment.
     """
     more: Optional[TreeMore]
+
+
+class CompactComment(TypedDict):
+    """
+    A comment of a list with `view=compact`: without `content` and `subject`; without `media` and `mentions` where they are empty; and without `path`, unless the subject is in mode `building`.
+    """
+
+    audit_id: NotRequired[AuditId]
+    """
+    After a decision about it: the entry of the audit log, by which it is undone.
+    """
+    author: Optional[Author]
+    created_at: int
+    """
+    When it was written, in Unix milliseconds.
+    """
+    dislikes: int
+    """
+    Members who dislike it.
+    """
+    edited_at: Optional[int]
+    """
+    When it was last edited, in Unix milliseconds; `null` when it never was.
+    """
+    flags: list[CommentFlag]
+    """
+    Its marks.
+    """
+    floor: Optional[int]
+    """
+    Its number among the roots of its subject, or among the replies of its root. `null` until it is first
+    published; afterwards it never changes.
+    """
+    highlight: NotRequired[str]
+    """
+    In the answer of a search: a part of the text as HTML, escaped, with what was found in `<mark>`.
+    """
+    html: str
+    """
+    The text as safe HTML.
+    """
+    id: CommentId
+    """
+    Its id.
+    """
+    level: int
+    """
+    How deep it is drawn; the mode sets the limit.
+    """
+    likes: int
+    """
+    Members who like it.
+    """
+    media: NotRequired[list[Media]]
+    """
+    Its pictures; none on a tombstone.
+    """
+    mentions: NotRequired[list[MemberRef]]
+    """
+    Members it mentions.
+    """
+    more_replies: NotRequired[int]
+    """
+    On roots in lists: visible replies beyond `top_replies`.
+    """
+    parent_id: Optional[CommentId]
+    path: NotRequired[list[CommentId]]
+    """
+    The true chain from the root to the comment itself.
+    """
+    replies: int
+    """
+    Visible descendants.
+    """
+    reply_to: Optional[MemberRef]
+    root_id: CommentId
+    """
+    The root of its thread; of a root, itself.
+    """
+    state: CommentState
+    """
+    Its state.
+    """
+    top_replies: NotRequired[list[CompactComment]]
+    """
+    On roots in lists: the first replies in `hot` order.
+    """
+    visibility: Visibility
+    """
+    The readers who may see it.
+    """
+
+
+CompactCommentChain: TypeAlias = list[CompactComment]
+"""
+The chain from the root to the comment, with compact comments.
+"""
+
+
+class CompactCommentTree(TypedDict):
+    """
+    A compact comment with what is drawn under it.
+    """
+
+    children: list[CompactCommentTree]
+    """
+    What is drawn under it.
+    """
+    comment: CompactComment
+    """
+    The comment.
+    """
+    more: Optional[TreeMore]
+
+
+class CompactHistoryPage(TypedDict):
+    """
+    A page of compact comments on various subjects.
+    """
+
+    data: list[CompactComment]
+    """
+    The comments.
+    """
+    page: PageInfo
+    """
+    The page's place in the list.
+    """
+
+
+class CompactSubject(TypedDict):
+    """
+    A subject whose pinned comments are compact.
+    """
+
+    comments: int
+    """
+    Visible comments.
+    """
+    earlier_texts: NotRequired[bool]
+    """
+    Whether readers may see the earlier texts of edited comments; left out where they may not.
+    """
+    key: SubjectKeyText
+    """
+    The host's key.
+    """
+    mode: Mode
+    """
+    How its threads are built.
+    """
+    owner_id: Optional[MemberId]
+    pinned: list[CompactComment]
+    """
+    Pinned comments, in the order to show them. They keep their place in the lists as well.
+    """
+    roots: int
+    """
+    Visible roots.
+    """
+    state: SubjectState
+    """
+    Whether it takes comments.
+    """
+    title: Optional[str]
+    """
+    Its title, as the host registered it.
+    """
+    type: SubjectTypeName
+    """
+    The configured type.
+    """
+    url: Optional[str]
+    """
+    Its address, as the host registered it.
+    """
 
 
 class DictionaryPage(TypedDict):
@@ -2689,4 +2871,74 @@ class CommentPage(TypedDict):
     subject: Subject
     """
     What the comments are about. A member's history has no subject.
+    """
+
+
+class CompactCommentPage(TypedDict):
+    """
+    A page of compact comments.
+    """
+
+    data: list[CompactComment]
+    """
+    The comments.
+    """
+    floors: NotRequired[dict[str, QuotedFloor]]
+    """
+    In lists of a subject in mode `building`: of the chain below each shown comment the first two and the last
+    three that are not on the page themselves. Where they need more than a page holds, some are missing.
+    """
+    page: PageInfo
+    """
+    Its place in the list.
+    """
+    subject: CompactSubject
+    """
+    What the comments are about. A member's history has no subject.
+    """
+
+
+class CommentContext(TypedDict):
+    """
+    What a permalink needs: a comment with what surrounds it.
+    """
+
+    ancestors: list[Comment]
+    """
+    The chain above the comment, root first, without the comment.
+    """
+    comment: Comment
+    """
+    The comment.
+    """
+    root_page: CommentPage
+    """
+    The subject's first page.
+    """
+    siblings: list[Comment]
+    """
+    Others that answer the same comment.
+    """
+
+
+class CompactCommentContext(TypedDict):
+    """
+    A compact comment with what surrounds it.
+    """
+
+    ancestors: list[CompactComment]
+    """
+    The chain above the comment, root first, without the comment.
+    """
+    comment: CompactComment
+    """
+    The comment.
+    """
+    root_page: CompactCommentPage
+    """
+    The subject's first page.
+    """
+    siblings: list[CompactComment]
+    """
+    Others that answer the same comment.
     """
