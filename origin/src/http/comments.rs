@@ -24,9 +24,8 @@ use crate::http::extract::{
     AfterBody, ChallengedWrite, CountedRead, Decisions, Deletions, Edits, JsonBody, LimitedMember, ListQuery, PathId,
     QueryParameters, RefusedHeader, ReplySorts, UnreadBody, ViewQuery, view_parameter,
 };
-use crate::http::openapi::bodies::{
-    CommentChainView, CommentContextView, CommentEdit, CommentPageView, CommentTreeView,
-};
+use crate::http::openapi::bodies::CommentEdit;
+use crate::http::openapi::list_views::{CommentChainView, CommentContextView, CommentPageView, CommentTreeView};
 use crate::http::openapi::responses::{
     BodyRefusals, Conflict, Gone, MemberRefusals, NotFound, NotModified, PublicRefusals, Unprocessable,
 };

@@ -16,7 +16,7 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use crate::http::cached_page::private_list;
 use crate::http::counts::subject_named;
 use crate::http::extract::{AuthenticatedMember, CountedRead, QueryParameters, view_parameter};
-use crate::http::openapi::bodies::HistoryPageView;
+use crate::http::openapi::list_views::HistoryPageView;
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{MemberRefusals, NotFound};
 use crate::http::problem::Refusal;

@@ -19,7 +19,7 @@ use utoipa::{IntoParams, PartialSchema as _};
 use crate::http::atom::AtomFeed;
 use crate::http::cached_page::{CacheableRead, list_page};
 use crate::http::extract::{KnownSubject, QueryParameters, view_parameter};
-use crate::http::openapi::bodies::CommentListView;
+use crate::http::openapi::list_views::CommentListView;
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{NotFound, NotModified, PublicRefusals};
 use crate::http::problem::Refusal;

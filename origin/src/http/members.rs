@@ -15,7 +15,7 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::http::cached_page::{CacheableRead, list_page};
 use crate::http::extract::{PathId, QueryParameters, view_parameter};
-use crate::http::openapi::bodies::HistoryPageView;
+use crate::http::openapi::list_views::HistoryPageView;
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{Gone, NotModified, PublicRefusals};
 use crate::http::problem::Refusal;

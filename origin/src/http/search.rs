@@ -16,7 +16,7 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use crate::domain::search_text::{MAX_QUERY_CHARS, SearchTerms};
 use crate::http::cached_page::private_list;
 use crate::http::extract::{CountedRead, KnownSubject, QueryParameters, view_parameter};
-use crate::http::openapi::bodies::HistoryPageView;
+use crate::http::openapi::list_views::HistoryPageView;
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{NotFound, PublicRefusals};
 use crate::http::problem::Refusal;

@@ -15,8 +15,9 @@ use crate::http::extract::{
     AfterBody, AuthenticatedMember, ChallengedWrite, IdempotencyHeader, JsonBody, KnownSubject, KnownSubjectType,
     ListQuery, RefusedHeader, RootSorts,
 };
-use crate::http::openapi::bodies::{CommentPageView, HeldComment};
+use crate::http::openapi::bodies::HeldComment;
 use crate::http::openapi::examples;
+use crate::http::openapi::list_views::CommentPageView;
 use crate::http::openapi::responses::{
     BodyRefusals, Conflict, Gone, MemberRefusals, NotFound, NotModified, PublicRefusals, Unprocessable,
 };

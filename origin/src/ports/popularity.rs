@@ -34,7 +34,7 @@ impl ReadLists {
     const PUSHED_SORTS: [Sort; 2] = [Sort::Hot, Sort::New];
     const PUSHED_LIMITS: [usize; 4] = [10, 20, 50, 100];
     /// The lists that may be pushed, a bit each: two sorts and four limits, in two views.
-    pub(crate) const COUNT: usize = 2 * 4 * 2;
+    pub(crate) const LIST_COUNT: usize = 2 * 4 * 2;
     /// The list of a request without parameters: [`Sort::Hot`], 20 comments.
     pub const DEFAULT_LIST: Self = Self(1 << 1);
     /// The list that the element asks for: the same in the compact view.

@@ -196,14 +196,16 @@ fn refer_to_compact(schema: &mut RefOr<Schema>) {
 
 impl PartialSchema for CompactComment<'_> {
     fn schema() -> RefOr<Schema> {
-        const LEFT_OUT: [&str; 2] = ["content", "subject"];
-        const OPTIONAL: [&str; 3] = ["media", "mentions", "path"];
+        const LEFT_OUT_FIELDS: [&str; 2] = ["content", "subject"];
+        const OPTIONAL_FIELDS: [&str; 3] = ["media", "mentions", "path"];
         let description = "A comment of a list with `view=compact`: without `content` and `subject`; without `media` and \
                            `mentions` where they are empty; and without `path`, unless the subject is in mode `building`.";
         let mut schema = compact_schema::<Comment>(description);
         if let RefOr::T(Schema::Object(object)) = &mut schema {
-            object.properties.retain(|name, _| !LEFT_OUT.contains(&name.as_str()));
-            object.required.retain(|name| !LEFT_OUT.contains(&name.as_str()) && !OPTIONAL.contains(&name.as_str()));
+            object.properties.retain(|name, _| !LEFT_OUT_FIELDS.contains(&name.as_str()));
+            object
+                .required
+                .retain(|name| !LEFT_OUT_FIELDS.contains(&name.as_str()) && !OPTIONAL_FIELDS.contains(&name.as_str()));
         }
         schema
     }

@@ -61,7 +61,7 @@ async fn pushed_page_equals_the_response_of_the_origin() {
     let other = format!("{SUBJECT_PATH}/comments?sort=new&limit=50");
     origin.page(&other).await;
     make_hot(&origin, &worker, &list).await;
-    // Nobody has asked for the element's list yet.
+    // The element's list is pushed without a read of it.
     let element = format!("{SUBJECT_PATH}/comments?view=compact");
     let version = origin.stored_version("article/a b").await;
     for key in [list, other, element, SUBJECT_PATH.to_owned(), "/v1/counts?subject=article%2Fa%20b".to_owned()] {
@@ -195,5 +195,5 @@ async fn full_first_page_is_pushed_only_where_it_is_read() {
     let pushed = poll_until(async || worker.last_page(&element), |page| page["version"] == version).await;
     assert_eq!(pushed["version"], version);
     worker.wait_until_quiet(QUIET_WINDOW).await;
-    assert_eq!(worker.pages(&format!("{SUBJECT_PATH}/comments")).len(), 0, "no write of the edge's store for nobody");
+    assert_eq!(worker.pages(&format!("{SUBJECT_PATH}/comments")).len(), 0, "a page that is not read costs no write");
 }

@@ -32,7 +32,7 @@ struct PopularitySums {
 struct PopularitySum {
     reads: f64,
     /// When each list was requested last.
-    requested_at: [Option<Instant>; ReadLists::COUNT],
+    requested_at: [Option<Instant>; ReadLists::LIST_COUNT],
 }
 
 impl MemoryPopularity {

@@ -5,15 +5,13 @@ use std::collections::HashMap;
 
 use gailou_shared::id::{CommentId, EventId, MemberId};
 use gailou_shared::token::Role;
-use gailou_shared::wire::compact::{CompactComment, CompactCommentContext, CompactCommentPage, CompactCommentTree};
-use gailou_shared::wire::openapi::{CommentChain, CompactCommentChain, EitherView, compact_schema};
 use gailou_shared::wire::{
-    Comment, CommentContext, CommentPage, CommentTree, NotificationKind, NotifyChoice, PageInfo, Reaction, RefusedText,
-    ReportReason, WebhookEvent, WebhookTemplate,
+    Comment, NotificationKind, NotifyChoice, PageInfo, Reaction, RefusedText, ReportReason, WebhookEvent,
+    WebhookTemplate,
 };
 use gailou_shared::word_filter::Term;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{AllOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
+use utoipa::openapi::schema::{AllOfBuilder, ObjectBuilder, Ref, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::review::ModeratorAction;
@@ -435,44 +433,6 @@ pub(in crate::http) struct HistoryPage {
     /// The page's place in the list.
     page: PageInfo,
 }
-
-/// The same with compact comments.
-pub(in crate::http) struct CompactHistoryPage;
-
-impl PartialSchema for CompactHistoryPage {
-    fn schema() -> RefOr<Schema> {
-        compact_schema::<HistoryPage>("A page of compact comments on various subjects.")
-    }
-}
-
-impl ToSchema for CompactHistoryPage {
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.push((CompactComment::name().into_owned(), CompactComment::schema()));
-        HistoryPage::schemas(schemas);
-    }
-}
-
-/// Comments in either view.
-pub(in crate::http) struct CommentListView;
-
-impl PartialSchema for CommentListView {
-    fn schema() -> RefOr<Schema> {
-        ArrayBuilder::new().items(EitherView::<Comment, CompactComment<'_>>::schema()).into()
-    }
-}
-
-impl ToSchema for CommentListView {
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        EitherView::<Comment, CompactComment<'_>>::schemas(schemas);
-    }
-}
-
-/// Answers in either view.
-pub(in crate::http) type CommentChainView = EitherView<CommentChain, CompactCommentChain>;
-pub(in crate::http) type CommentContextView = EitherView<CommentContext, CompactCommentContext<'static>>;
-pub(in crate::http) type CommentPageView = EitherView<CommentPage, CompactCommentPage<'static>>;
-pub(in crate::http) type CommentTreeView = EitherView<CommentTree, CompactCommentTree<'static>>;
-pub(in crate::http) type HistoryPageView = EitherView<HistoryPage, CompactHistoryPage>;
 
 /// A comment in review.
 pub(in crate::http) struct HeldComment;

@@ -8,6 +8,7 @@
 pub(super) mod bodies;
 pub(super) mod examples;
 mod headers;
+pub(super) mod list_views;
 pub(super) mod parameters;
 pub(super) mod responses;
 

@@ -101,7 +101,7 @@ fn lists_form_a_set() {
     assert_eq!(all.iter().collect::<Vec<_>>(), expected);
     assert_eq!(ReadLists::of(Sort::Hot, 20, full), ReadLists::DEFAULT_LIST);
     assert_eq!(ReadLists::of(Sort::Hot, 20, compact), ReadLists::ELEMENT_LIST);
-    assert_eq!(ReadLists::from_bits(u16::MAX).iter().count(), ReadLists::COUNT);
+    assert_eq!(ReadLists::from_bits(u16::MAX).iter().count(), ReadLists::LIST_COUNT);
     for (sort, limit) in [(Sort::Old, 20), (Sort::Hot, 30)] {
         assert_eq!(ReadLists::of(sort, limit, compact), ReadLists::default());
     }
