@@ -15,9 +15,9 @@ use crate::media::{encoded, picture, upload};
 
 /// What an installation shows to who looks at it.
 const DEMO_THREADS: &str = include_str!("../../../edge/web/demo-threads.jsonl");
-/// The most that the compact first pages of these threads may have of the bytes of the full ones. Their texts are short: a
-/// comment has 600 bytes, of which the text as written is 75 and what else is left out 100. The more is written, the nearer
-/// the ratio comes to a half.
+/// The most that the compact first pages of these threads may have of the bytes of the full ones. Their texts are short: of
+/// 750 bytes a comment 200 are left out, and 90 of these are the text as written. The longer the texts, the nearer the ratio
+/// comes to a half.
 const MAX_DEMO_RATIO: f64 = 0.75;
 
 /// What the contract leaves of an answer.
