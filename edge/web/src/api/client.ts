@@ -50,10 +50,7 @@ export class ApiClient {
     { pastCaches, signal }: ReadOptions = {},
   ): Promise<ApiAnswer<Data>> {
     const read = (token?: string) => {
-      const headers = {
-        Accept: 'application/json',
-        ...(token && { Authorization: `Bearer ${token}` }),
-      };
+      const headers: HeadersInit = token ? { Authorization: `Bearer ${token}` } : {};
       // `reload` sends `Cache-Control: no-cache`, and the request still needs no preflight.
       const cache = pastCaches ? 'reload' : 'default';
       return fetchJson<Data>(
