@@ -87,7 +87,7 @@ pub struct CachedPage {
     pub body: Bytes,
     /// The origin's headers that belong to the page, without its entity tag.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// The origin's strong entity tag.
+    /// The entity tag of the body, a strong one.
     pub etag: Option<HeaderValue>,
     /// When it was requested or pushed, in Unix milliseconds by the edge's clock.
     pub fetched_ms: u64,
@@ -147,7 +147,7 @@ impl CachedPage {
         Some(Self {
             body: body.clone(),
             headers,
-            etag: text(&ETAG),
+            etag: text(&ETAG).and_then(strong_tag),
             fetched_ms: now_ms,
             made_ms: parse_number(&answer.headers, MADE_HEADER)?.min(now_ms + MAX_CLOCK_SKEW_MS),
             version: parse_number(&answer.headers, SUBJECT_VERSION_HEADER).unwrap_or(0),
@@ -308,6 +308,14 @@ impl Freshness {
     }
 }
 
+/// The tag of the body as it is read. It was weak on its way if the body was compressed there.
+fn strong_tag(tag: HeaderValue) -> Option<HeaderValue> {
+    match tag.as_bytes().strip_prefix(b"W/") {
+        Some(strong) => HeaderValue::from_bytes(strong).ok(),
+        None => Some(tag),
+    }
+}
+
 fn parse_number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.parse().ok()
 }
@@ -416,6 +424,13 @@ mod tests {
         assert!(page.matches_etag("*") && page.matches_etag("W/\"x\"") && !page.matches_etag("\"y\""));
         page.etag = None;
         assert!(!page.matches_etag("*"));
+    }
+
+    #[test]
+    fn page_that_was_compressed_on_its_way_has_the_strong_tag_of_what_is_kept() {
+        let mut answer = page_answer("x", "max-age=2");
+        answer.headers.insert(ETAG, HeaderValue::from_static("W/\"x\""));
+        assert_eq!(CachedPage::from_origin(&answer, 0).unwrap().etag.unwrap(), "\"x\"");
     }
 
     proptest! {

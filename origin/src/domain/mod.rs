@@ -14,6 +14,7 @@ pub mod chat_message;
 pub mod checkpoint;
 pub mod codec;
 pub(crate) mod columns;
+pub mod content_coding;
 pub mod damaged_data;
 pub(crate) mod descendants;
 pub mod email_address;

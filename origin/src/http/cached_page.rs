@@ -23,6 +23,8 @@ use serde::Serialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
+use crate::domain::content_coding::ContentCoding;
+use crate::http::accept_encoding;
 use crate::http::extract::{AuthenticatedMember, RequestClient};
 use crate::http::openapi::parameters;
 use crate::http::problem::Refusal;
@@ -44,8 +46,8 @@ const CDN_CACHING: HeaderValue =
 pub(super) const JSON_TYPE: &str = "application/json";
 /// The type of an answer that has one JSON value a line, and may take any time.
 pub(super) const JSON_LINES_TYPE: &str = "application/x-ndjson";
-/// Headers of an answer with JSON, with the three that the hot path adds: the map never grows meanwhile.
-const JSON_PAGE_HEADERS: usize = 11;
+/// Headers of a page, with the three that the hot path adds: the map never grows meanwhile.
+const PAGE_HEADERS: usize = 13;
 
 /// A read whose answer every reader shares, unless a moderator sends a token with it: then the answer is of
 /// what moderators see, and no cache keeps it.
@@ -54,6 +56,7 @@ pub(super) struct CacheableRead {
     app: Arc<AppState>,
     path: String,
     if_none_match: Option<HeaderValue>,
+    coding: Option<ContentCoding>,
     audience: SubjectAudience,
     /// Whom a read counts for.
     network: Option<IpAddr>,
@@ -82,7 +85,7 @@ impl CacheableRead {
             return Ok(send_private(build().await?));
         }
         let page = get_or_build(&self.app, self.network, key, build).await?;
-        let mut response = send(&page, self.if_none_match.as_ref());
+        let mut response = send(&page, self.if_none_match.as_ref(), self.coding);
         response.extensions_mut().insert(SentPage(page));
         Ok(response)
     }
@@ -111,6 +114,7 @@ impl FromRequestParts<HttpState> for CacheableRead {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let (path, if_none_match) = (parts.uri.path().to_owned(), parts.headers.get(header::IF_NONE_MATCH).cloned());
+        let coding = accept_encoding::best(&parts.headers);
         let Ok(client) = RequestClient::from_request_parts(parts, state).await;
         let audience = match parts.headers.contains_key(header::AUTHORIZATION) {
             true => {
@@ -120,7 +124,7 @@ impl FromRequestParts<HttpState> for CacheableRead {
         };
         // A token that is not valid changes nothing about a public read.
         let audience = audience.unwrap_or(SubjectAudience::EveryReader);
-        Ok(Self { app: state.app.clone(), path, if_none_match, audience, network: client.network })
+        Ok(Self { app: state.app.clone(), path, if_none_match, coding, audience, network: client.network })
     }
 }
 
@@ -181,20 +185,27 @@ pub(super) fn private_list(view: ListView, value: &(impl Serialize + CompactView
     response
 }
 
-/// The answer with a page: whole, or `304` where the reader has it already.
-pub(super) fn send(page: &ReadyPage, if_none_match: Option<&HeaderValue>) -> Response {
+/// The answer with a page: whole, in the coding that its reader takes, or `304` where the reader has it already.
+pub(super) fn send(page: &ReadyPage, if_none_match: Option<&HeaderValue>, coding: Option<ContentCoding>) -> Response {
     let is_current = if_none_match.is_some_and(|tags| is_among(&page.etag, tags));
-    let mut response = if is_current {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else {
-        Response::new(Body::from(page.body.clone()))
+    let compressed = coding.filter(|_| !is_current).and_then(|coding| page.body_in(coding).map(|body| (coding, body)));
+    let (coding, body) = compressed.map_or_else(|| (None, page.body.clone()), |(coding, body)| (Some(coding), body));
+    let mut response = match is_current {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => Response::new(Body::from(body)),
     };
     let headers = response.headers_mut();
-    headers.reserve(JSON_PAGE_HEADERS);
+    headers.reserve(PAGE_HEADERS);
     if !is_current {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(page.content_type));
     }
-    insert_text(headers, header::ETAG, &page.etag);
+    if page.is_compressible() {
+        headers.insert(header::VARY, HeaderValue::from_name(header::ACCEPT_ENCODING));
+    }
+    if let Some(coding) = coding {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.into()));
+    }
+    insert_text(headers, header::ETAG, if coding.is_some() { &page.weak_etag } else { &page.etag });
     headers.insert(header::CACHE_CONTROL, BROWSER_CACHING);
     headers.insert(CDN_CACHE_CONTROL, CDN_CACHING);
     if let Some(tags) = &page.cache_tags {

@@ -17,6 +17,7 @@ use gailou_shared::request_path::COMPAT_PATHS;
 use metrics::{Counter, counter, describe_counter};
 use tower_service::Service;
 
+use crate::http::accept_encoding;
 use crate::http::cached_page::send;
 use crate::http::middleware::{NO_SNIFFING, cors, network_of_socket, request_id};
 use crate::state::AppState;
@@ -55,7 +56,8 @@ impl HotPath {
         let page = self.app.page_cache.get_now(request.uri().path_and_query()?.as_str())?;
         page.count_read(network_of_socket(&self.app, request));
         self.answered.increment(1);
-        let mut response = send(&page, request.headers().get(header::IF_NONE_MATCH));
+        let mut response =
+            send(&page, request.headers().get(header::IF_NONE_MATCH), accept_encoding::best(request.headers()));
         let headers = response.headers_mut();
         headers.insert(request_id::REQUEST_ID_HEADER, request_id::of(request.headers()));
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, cors::ANY_SITE);

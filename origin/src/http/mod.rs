@@ -8,6 +8,7 @@
 //! 3. `router`: the routes, with one file per resource;
 //! 4. `problem`: a refusal becomes `application/problem+json`, and every 5xx is logged, here alone.
 
+mod accept_encoding;
 mod admin;
 mod assets;
 mod atom;

@@ -8,6 +8,7 @@ pub mod admission;
 pub mod avatars;
 pub mod change_feed;
 pub mod claimed_addresses;
+pub mod compressed_bodies;
 pub mod degrade;
 pub mod erased_members;
 pub mod guest_activity;

@@ -23,10 +23,12 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use crate::clock::Clock;
+use crate::domain::content_coding::{ContentCoding, MIN_COMPRESSED_BYTES};
 use crate::domain::operation::{ChangedSubject, LoggedOperation, PersistedBatch};
 use crate::ports::journal::CommitListener;
 use crate::ports::popularity::ReadLists;
 use crate::state::admission::{Admission, NotAdmitted};
+use crate::state::compressed_bodies::CompressedBodies;
 use crate::state::read_counters::{ReadCounter, ReadCounters};
 use crate::state::visitor_writes::VisitorWrites;
 use crate::telemetry::measure_call;
@@ -52,6 +54,8 @@ const MAX_STALE_AGE_IN_BUILDS: u32 = 4;
 const CHANGE_BUCKETS: usize = 65_536;
 /// Bytes of the digest in an entity tag: 96 bits.
 const ETAG_DIGEST_BYTES: usize = 12;
+/// What makes an entity tag weak (RFC 9110, 8.8.3).
+const WEAK_PREFIX: &str = "W/";
 
 /// A page as it is built.
 #[derive(Debug)]
@@ -76,8 +80,12 @@ pub struct BuiltPage {
 #[derive(Debug)]
 pub struct ReadyPage {
     pub body: Bytes,
-    /// A strong validator, in quotes.
+    /// Shared with the page before it where that had the same body.
+    compressed: Arc<CompressedBodies>,
+    /// A strong validator of the body, in quotes.
     pub etag: Bytes,
+    /// The same as a weak one: of the body in another coding.
+    pub weak_etag: Bytes,
     pub content_type: &'static str,
     /// See [`BuiltPage::headers`].
     pub headers: &'static [(&'static str, &'static str)],
@@ -101,6 +109,16 @@ pub struct ReadyPage {
 }
 
 impl ReadyPage {
+    /// Whether the body is long enough to be compressed.
+    pub fn is_compressible(&self) -> bool {
+        self.body.len() >= MIN_COMPRESSED_BYTES
+    }
+
+    /// The body in this coding; `None` where it is too short for any.
+    pub fn body_in(&self, coding: ContentCoding) -> Option<Bytes> {
+        if self.is_compressible() { self.compressed.get_or_make(coding, &self.body) } else { None }
+    }
+
     /// Counts a read of this network. A page of many subjects is a read of none of them.
     pub fn count_read(&self, network: Option<IpAddr>) {
         if let [counter] = &self.counters[..] {
@@ -116,8 +134,9 @@ impl ReadyPage {
         self.counters.iter().map(|counter| counter.fresh_for_seconds()).min().filter(|seconds| *seconds > 0)
     }
 
+    /// Both compressed bodies take less than half of the body.
     fn weight(&self) -> usize {
-        self.body.len() + self.cache_tags.as_ref().map_or(0, Bytes::len) + PAGE_OVERHEAD_BYTES
+        self.body.len() * 3 / 2 + self.cache_tags.as_ref().map_or(0, Bytes::len) + PAGE_OVERHEAD_BYTES
     }
 }
 
@@ -267,6 +286,7 @@ impl PageCache {
             Some(_) => self.admission.admit_patiently().await,
             None => self.admission.admit().await,
         };
+        let unchanged = before.as_ref().map(|before| (before.etag.clone(), before.compressed.clone()));
         let _place = match (admitted, before) {
             (Ok(place), _) => place,
             (Err(_), Some(before)) if before.built_at.elapsed() < MAX_PAGE_AGE => return Ok(before),
@@ -274,8 +294,12 @@ impl PageCache {
         };
         let (commits, begun_at, made) = (self.commits.load(Ordering::SeqCst), Instant::now(), self.clock.now());
         let built = measure_call("page_cache", "build", build).await?;
+        let weak_etag = Bytes::from(weak_etag(&built.body));
+        let etag = weak_etag.slice(WEAK_PREFIX.len()..);
         Ok(Arc::new(ReadyPage {
-            etag: etag(&built.body).into(),
+            compressed: unchanged.filter(|(before, _)| *before == etag).map(|(_, bodies)| bodies).unwrap_or_default(),
+            etag,
+            weak_etag,
             body: built.body.into(),
             content_type: built.content_type,
             headers: built.headers,
@@ -295,9 +319,9 @@ impl PageCache {
     }
 }
 
-fn etag(body: &[u8]) -> String {
+fn weak_etag(body: &[u8]) -> String {
     let digest = Sha256::digest(body);
-    format!("\"{}\"", hex::encode(&digest[..ETAG_DIGEST_BYTES]))
+    format!("{WEAK_PREFIX}\"{}\"", hex::encode(&digest[..ETAG_DIGEST_BYTES]))
 }
 
 #[async_trait]
@@ -353,6 +377,21 @@ mod tests {
         clock.advance(Duration::from_millis(1));
         cache.build_missing("k", slow).await.unwrap();
         assert!(cache.get_for(writer, "k").await.is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn body_is_compressed_once_while_builds_make_the_same() {
+        let (cache, subject) = (cache(), subject("a"));
+        let get = async |text: &'static str| {
+            let build =
+                || async { Ok::<_, NotAdmitted>(BuiltPage { body: text.repeat(500).into(), ..page(&subject) }) };
+            let built = cache.get_or_build("k", build).await.unwrap();
+            tokio::time::advance(PAGE_TTL).await;
+            built.body_in(ContentCoding::Gzip).unwrap()
+        };
+        let (first, second, other) = (get("[0]").await, get("[0]").await, get("[1]").await);
+        assert_eq!(first.as_ptr(), second.as_ptr(), "the second build made the same page");
+        assert_ne!(first, other);
     }
 
     /// Gets the page `k` of a subject, counting its builds.

@@ -1,18 +1,15 @@
 //! The files of the page as gzip, for browsers that take it. Each is compressed when it is first asked for, and kept.
 
-use std::io::Write as _;
 use std::sync::LazyLock;
 
 use axum::body::Bytes;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::HeaderValue;
 use flate2::Compression;
-use flate2::write::GzEncoder;
 use moka::sync::Cache;
 
 use super::WebFile;
+use crate::domain::content_coding::{MIN_COMPRESSED_BYTES, gzip};
 
-/// What fits into one packet is not smaller on its way.
-const MIN_COMPRESSED_BYTES: usize = 1_000;
 /// Files that are kept: more than the page has.
 const MAX_KEPT_FILES: u64 = 500;
 
@@ -25,23 +22,11 @@ pub(super) fn is_compressible(file: &WebFile) -> bool {
     is_text && file.body.len() >= MIN_COMPRESSED_BYTES
 }
 
-/// Whether the client takes gzip (RFC 9110, 12.5.3).
-pub(super) fn is_accepted(request: &HeaderMap) -> bool {
-    let codings = request.get(header::ACCEPT_ENCODING).and_then(|codings| codings.to_str().ok()).unwrap_or_default();
-    codings.split(',').any(|coding| {
-        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-        let is_refused = weight.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
-        name.trim().eq_ignore_ascii_case("gzip") && !is_refused
-    })
-}
-
 /// The file as gzip.
 pub(super) fn of(file: &WebFile) -> Bytes {
     COMPRESSED_FILES.get_with(file.etag.clone(), || {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        let written = encoder.write_all(&file.body).and_then(|()| encoder.finish());
         // Memory takes everything that is written to it.
-        written.unwrap_or_default().into()
+        gzip(&file.body, Compression::best()).unwrap_or_default().into()
     })
 }
 
@@ -79,19 +64,5 @@ mod tests {
         GzDecoder::new(&*gzip).read_to_end(&mut text).expect("it is gzip");
         assert_eq!(text, &*file.body);
         assert_eq!(weak(&file.etag), "W/\"40000\"");
-    }
-
-    #[test]
-    fn client_that_does_not_name_gzip_gets_the_file_as_it_is() {
-        let check = |codings: &'static str, expected: bool| {
-            let request = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(codings))]);
-            assert_eq!(is_accepted(&request), expected, "{codings}");
-        };
-        check("gzip, deflate, br", true);
-        check("br;q=1.0, GZIP;q=0.5", true);
-        check("br, gzip;q=0", false);
-        check("gzip;q=0.000", false);
-        check("identity", false);
-        assert!(!is_accepted(&HeaderMap::new()));
     }
 }

@@ -19,6 +19,8 @@ use gailou_shared::wire::Code;
 use rust_embed::RustEmbed;
 
 use self::header_rules::HeaderRules;
+use crate::domain::content_coding::ContentCoding;
+use crate::http::accept_encoding::is_accepted;
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
 
@@ -91,7 +93,7 @@ fn respond(file: WebFile, path: &str, request: &HeaderMap, rules: &HeaderRules) 
     let if_none_match = request.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
     let is_known = file.etag.to_str().is_ok_and(|etag| matches_etag(if_none_match, etag));
     let is_compressible = compressed::is_compressible(&file);
-    let is_compressed = is_compressible && compressed::is_accepted(request);
+    let is_compressed = is_compressible && is_accepted(ContentCoding::Gzip, request);
     let mut response = if is_known {
         StatusCode::NOT_MODIFIED.into_response()
     } else if is_compressed {
@@ -103,7 +105,7 @@ fn respond(file: WebFile, path: &str, request: &HeaderMap, rules: &HeaderRules) 
     if !is_known {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.content_type));
         if is_compressed {
-            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(ContentCoding::Gzip.into()));
         }
     }
     if is_compressible {
