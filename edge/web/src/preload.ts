@@ -18,7 +18,7 @@ export function preloadFirstPage(element: HTMLElement, server: string): void {
   const link = Object.assign(document.createElement('link'), {
     rel: 'preload',
     as: 'fetch',
-    crossOrigin: 'anonymous',
+    crossOrigin: '',
     href: base + firstPageUrl(subject, attribute('sort') || chosenSort() || USUAL_SORT),
   });
   document.head.append(link);

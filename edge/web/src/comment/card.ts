@@ -9,8 +9,7 @@ import type { Strings } from '../text/en.ts';
 import { FOLD_HTML } from './fold.ts';
 
 const THUMB_PATH =
-  'M7 11v9H4v-9zM7 11l3.6-8c1.7 0 2.9 1.2 2.9 2.8V9.5h5a2 2 0 0 1 2 2.4l-1.4 6.5' +
-  'a2 2 0 0 1-2 1.6H7';
+  'M7 11v9H4v-9zl3.6-8c1.7 0 2.9 1.2 2.9 2.8V9.5h5a2 2 0 0 1 2 2.4l-1.4 6.5a2 2 0 0 1-2 1.6H7';
 
 /** A button with the number of a reaction. Of all controls of a comment one is a tab stop. */
 const reactionHtml = (kind: Reaction, { [kind]: label }: Strings, tabIndex: number) =>

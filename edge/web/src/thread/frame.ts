@@ -10,7 +10,7 @@ import type { Strings } from '../text/en.ts';
 import type { Locale } from '../text/locale.ts';
 import { sortBarHtml } from './sort-bar.ts';
 
-const SEARCH_PATH = 'M16 16l5 5M10.5 18a7.5 7.5 0 1 1 0-15 7.5 7.5 0 0 1 0 15z';
+const SEARCH_PATH = 'M16 16l5 5M10.5 18a7.5 7.5 0 1 1 .01 0z';
 
 const frameHtml = (text: Strings) =>
   '<section part="thread" aria-labelledby="title"><div class="top" part="header">' +
