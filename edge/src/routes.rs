@@ -266,7 +266,7 @@ async fn public_page(
                 None => page_service::answer_page(&isolate, &ports, page).await,
             };
             if with_language.is_some() {
-                response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Language"));
+                response.headers_mut().append(VARY, HeaderValue::from_static("Accept-Language"));
             }
             response
         }

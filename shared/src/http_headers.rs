@@ -20,6 +20,26 @@ fn opaque_tag(tag: &str) -> &str {
     tag.strip_prefix("W/").unwrap_or(tag)
 }
 
+/// Shortest body that is compressed, in bytes: what fits into one packet is not smaller on its way.
+pub const MIN_COMPRESSED_BYTES: usize = 1_000;
+
+/// Whether the value of `Accept-Encoding` names this coding (RFC 9110, 12.5.3), with any weight but 0.
+///
+/// ```
+/// use gailou_shared::http_headers::accepts_coding;
+/// assert!(accepts_coding("br;q=1.0, GZIP;q=0.5", "gzip"));
+/// assert!(!accepts_coding("br, gzip;q=0.000", "gzip"));
+/// assert!(!accepts_coding("", "gzip"));
+/// ```
+#[must_use]
+pub fn accepts_coding(accept_encoding: &str, coding: &str) -> bool {
+    accept_encoding.split(',').any(|accepted| {
+        let (name, weight) = accepted.split_once(';').unwrap_or((accepted, ""));
+        let is_refused = weight.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
+        name.trim().eq_ignore_ascii_case(coding) && !is_refused
+    })
+}
+
 /// The token in the value of an `Authorization` header with the scheme `Bearer`; `None` for another
 /// scheme and for an empty token.
 ///

@@ -8,13 +8,15 @@
 
 mod adapters;
 mod convert;
+mod prepared_page;
 
 use std::sync::{Arc, OnceLock};
 
+use gailou_shared::http_headers::accepts_coding;
 use gailou_shared::wire::Code;
 use http::HeaderMap;
-use worker::js_sys::{self, Uint8Array};
-use worker::send::{SendFuture, SendWrapper};
+use worker::js_sys;
+use worker::send::SendFuture;
 use worker::{Context, Env, event, web_sys};
 
 use crate::cached_page::CachedPage;
@@ -24,7 +26,8 @@ use crate::page_service;
 use crate::rate_limits::network_of;
 use crate::response::{RequestIds, problem};
 use crate::{EdgeConfig, Isolate, handle, router, routes};
-use convert::{incoming_request, js_bytes, js_headers, outgoing_response};
+use convert::{incoming_request, js_headers, outgoing_response};
+use prepared_page::PreparedPage;
 
 /// What one instance of the Worker keeps between requests.
 struct WorkerInstance {
@@ -63,7 +66,9 @@ async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker:
         && !is_moderator_read(&key.path_query)
         && !instance.isolate.recent_writers.has_written(path, network_of(client.as_deref()), now_ms())
     {
-        return respond_from_memory(&page, id.as_str(), header("if-none-match").as_deref());
+        let accepts_gzip = header("accept-encoding").is_some_and(|codings| accepts_coding(&codings, "gzip"));
+        let reader = MemoryRead { id: id.as_str(), if_none_match: header("if-none-match"), accepts_gzip };
+        return respond_from_memory(&page, &reader, &context);
     }
 
     let requester = Requester { id, client };
@@ -100,40 +105,32 @@ fn now_ms() -> u64 {
     js_sys::Date::now() as u64
 }
 
-/// A page as JavaScript sends it.
-struct PreparedPage {
-    body: Uint8Array,
-    headers: web_sys::Headers,
+/// What the answer from memory depends on.
+struct MemoryRead<'a> {
+    id: &'a str,
+    if_none_match: Option<String>,
+    accepts_gzip: bool,
 }
 
 /// The response of a page that is fresh in memory.
 fn respond_from_memory(
     page: &Arc<CachedPage>,
-    id: &str,
-    if_none_match: Option<&str>,
+    reader: &MemoryRead,
+    context: &Context,
 ) -> worker::Result<web_sys::Response> {
-    let init = web_sys::ResponseInit::new();
-    let is_unchanged = if_none_match.is_some_and(|tags| page.matches_etag(tags));
+    let is_unchanged = reader.if_none_match.as_deref().is_some_and(|tags| page.matches_etag(tags));
     let response = if is_unchanged {
         let mut headers = HeaderMap::new();
         page_service::insert_common_headers(page, &mut headers);
+        let init = web_sys::ResponseInit::new();
         init.set_status(304);
         init.set_headers(js_headers(&headers)?.as_ref());
         web_sys::Response::new_with_opt_str_and_init(None, &init)?
     } else {
-        let prepared = page.prepared.get_or_init(|| {
-            let mut headers = HeaderMap::new();
-            page_service::insert_page_headers(page, &mut headers);
-            let headers = js_headers(&headers).ok();
-            Arc::new(SendWrapper::new(headers.map(|headers| PreparedPage { body: js_bytes(&page.body), headers })))
-        });
-        let prepared = prepared.downcast_ref::<SendWrapper<Option<PreparedPage>>>().and_then(|p| p.0.as_ref());
-        let prepared = prepared.ok_or_else(|| worker::Error::RustError("a header is not text".into()))?;
-        init.set_headers(&prepared.headers);
-        web_sys::Response::new_with_opt_js_u8_array_and_init(Some(&prepared.body), &init)?
+        PreparedPage::respond(&PreparedPage::of(page)?, reader.accepts_gzip, context)?
     };
     let headers = response.headers();
-    headers.set("x-request-id", id)?;
+    headers.set("x-request-id", reader.id)?;
     headers.set("age", &page.age_seconds(now_ms()).to_string())?;
     Ok(response)
 }

@@ -2,8 +2,9 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use gailou_shared::http_headers::MIN_COMPRESSED_BYTES;
 use http::StatusCode;
-use http::header::{AGE, CACHE_CONTROL, ETAG, HeaderMap, HeaderName, HeaderValue, WARNING};
+use http::header::{ACCEPT_ENCODING, AGE, CACHE_CONTROL, ETAG, HeaderMap, HeaderName, HeaderValue, VARY, WARNING};
 
 use super::PageRequest;
 use crate::cached_page::CachedPage;
@@ -52,5 +53,8 @@ pub fn insert_common_headers(page: &CachedPage, headers: &mut HeaderMap) {
         headers.insert(ETAG, etag.clone());
     }
     headers.insert(CACHE_CONTROL, BROWSER_CACHE_CONTROL);
+    if page.body.len() >= MIN_COMPRESSED_BYTES {
+        headers.insert(VARY, HeaderValue::from_name(ACCEPT_ENCODING));
+    }
     allow_every_site(headers);
 }

@@ -8,8 +8,6 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use strum::IntoStaticStr;
 
-/// What fits into one packet is not smaller on its way.
-pub const MIN_COMPRESSED_BYTES: usize = 1_000;
 /// A page of 26 kB is 4.5 kB then, in a quarter of a millisecond; level 7 takes two thirds longer for a tenth less.
 const BROTLI_QUALITY: i32 = 5;
 /// The logarithm of the bytes that brotli looks back: more than a page has.

@@ -2,6 +2,8 @@
 
 use axum::http::{HeaderMap, header};
 
+use gailou_shared::http_headers::accepts_coding;
+
 use crate::domain::content_coding::ContentCoding;
 
 /// Every coding, the one with the shortest answers first.
@@ -10,11 +12,7 @@ const CODINGS_BY_SIZE: [ContentCoding; 2] = [ContentCoding::Brotli, ContentCodin
 /// Whether the client takes this coding.
 pub(super) fn is_accepted(coding: ContentCoding, request: &HeaderMap) -> bool {
     let codings = request.get(header::ACCEPT_ENCODING).and_then(|codings| codings.to_str().ok()).unwrap_or_default();
-    codings.split(',').any(|accepted| {
-        let (name, weight) = accepted.split_once(';').unwrap_or((accepted, ""));
-        let is_refused = weight.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
-        name.trim().eq_ignore_ascii_case(coding.into()) && !is_refused
-    })
+    accepts_coding(codings, coding.into())
 }
 
 /// The best coding that the client takes. Weights above 0 are no wishes here: who takes both gets the shorter answer.

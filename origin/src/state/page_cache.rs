@@ -18,12 +18,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use gailou_shared::cache_tags::CacheTags;
+use gailou_shared::http_headers::MIN_COMPRESSED_BYTES;
 use gailou_shared::id::SubjectKey;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use crate::clock::Clock;
-use crate::domain::content_coding::{ContentCoding, MIN_COMPRESSED_BYTES};
+use crate::domain::content_coding::ContentCoding;
 use crate::domain::operation::{ChangedSubject, LoggedOperation, PersistedBatch};
 use crate::ports::journal::CommitListener;
 use crate::ports::popularity::ReadLists;

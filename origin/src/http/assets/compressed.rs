@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 use axum::body::Bytes;
 use axum::http::HeaderValue;
 use flate2::Compression;
+use gailou_shared::http_headers::MIN_COMPRESSED_BYTES;
 use moka::sync::Cache;
 
 use super::WebFile;
-use crate::domain::content_coding::{MIN_COMPRESSED_BYTES, gzip};
+use crate::domain::content_coding::gzip;
 
 /// Files that are kept: more than the page has.
 const MAX_KEPT_FILES: u64 = 500;
