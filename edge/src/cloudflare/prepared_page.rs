@@ -41,7 +41,7 @@ impl PreparedPage {
             return Ok(prepared);
         }
         let prepared = Arc::new(SendWrapper::new(Self::new(page)?));
-        // There is one thread, so nobody else has made them meanwhile.
+        // There is one thread, so they have not been made meanwhile.
         let _ = page.prepared.set(Arc::clone(&prepared) as _);
         Ok(prepared)
     }
