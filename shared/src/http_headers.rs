@@ -35,9 +35,14 @@ pub const MIN_COMPRESSED_BYTES: usize = 1_000;
 pub fn accepts_coding(accept_encoding: &str, coding: &str) -> bool {
     accept_encoding.split(',').any(|accepted| {
         let (name, weight) = accepted.split_once(';').unwrap_or((accepted, ""));
-        let is_refused = weight.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
+        let is_refused = weight.trim().strip_prefix("q=").is_some_and(is_zero);
         name.trim().eq_ignore_ascii_case(coding) && !is_refused
     })
+}
+
+/// Whether a weight is 0, however it is written.
+fn is_zero(weight: &str) -> bool {
+    weight.starts_with('0') && weight.bytes().all(|digit| matches!(digit, b'0' | b'.'))
 }
 
 /// The token in the value of an `Authorization` header with the scheme `Bearer`; `None` for another

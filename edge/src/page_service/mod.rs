@@ -42,6 +42,7 @@ pub use page_response::{BROWSER_CACHE_CONTROL, STALE_HEADER, insert_common_heade
 pub(crate) use copies::{admit, get_from_memory, load_page, store_copies};
 
 use cooldowns::{CooldownAction, RefreshGuard};
+use copies::keep_in_colo;
 use fetch::{FetchOutcome, TOO_LARGE_COOLDOWN_MS, fetch_page, is_about_page, refresh_later};
 use page_response::page_response;
 
@@ -169,9 +170,15 @@ impl CacheSearch<'_> {
         if self.best_copy.as_ref().is_none_or(|page| page.freshness.popular_seconds == 0) {
             return None;
         }
-        let page = load_page(&*ports.global_store, &key.path_query, now).await?;
+        let stored = ports.global_store.get(&key.path_query).await.ok()??;
+        let page = Arc::new(CachedPage::decode(&stored, now)?);
         let answer = self.try_copy(Arc::clone(&page)).await?;
-        store_copies(isolate, ports, key, &page, false);
+        let is_page = |copy: &Arc<CachedPage>| Arc::ptr_eq(copy, &page);
+        let is_newest = self.best_copy.as_ref().is_some_and(is_page)
+            && get_from_memory(isolate, &key.path_query).is_none_or(|copy| is_page(&copy));
+        if is_newest {
+            keep_in_colo(ports, key, stored);
+        }
         Some(answer)
     }
 

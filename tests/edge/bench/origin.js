@@ -7,12 +7,13 @@ export default {
     if (request.url.includes('/v1/edge/changes')) {
       const now = Date.now();
       return Response.json({
-        v: 1,
+        v: 2,
         now,
         since: now - 90_000_000,
         behind: 0,
         words: 0,
         rows: [['7', '1']],
+        subjects: [],
       });
     }
     return new Response(body, {

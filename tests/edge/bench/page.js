@@ -11,6 +11,6 @@ export const body = JSON.stringify({
 });
 export const etag = '"0123456789abcdef"';
 
-/** 80 comments: each id is 9 above the one before, each version is 9. */
-const bytes = String.fromCharCode(1, ...Array.from({ length: 160 }, () => 9));
+/** One subject of version 9, and 80 comments: each id is 9 above the one before, each version is 9. */
+const bytes = String.fromCharCode(2, 1, 5, 9, ...Array.from({ length: 160 }, () => 9));
 export const shows = btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');

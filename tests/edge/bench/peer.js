@@ -126,6 +126,7 @@ function made(head, body) {
   const common = {
     etag: head.etag,
     'cache-control': 'public, no-cache',
+    vary: 'accept-encoding',
     'access-control-allow-origin': '*',
     'access-control-expose-headers':
       'ETag, Age, Retry-After, Warning, X-Request-Id, X-Gailou-Stale, RateLimit, RateLimit-Policy',
@@ -142,7 +143,7 @@ function made(head, body) {
   };
 }
 
-/** Decodes X-Gailou-Shows: two numbers for each comment, with seven bits in each byte. */
+/** Decodes X-Gailou-Shows: two numbers for each subject and each comment, with seven bits in each byte. */
 function entries(text) {
   const bytes = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
   const numbers = [];
@@ -158,10 +159,12 @@ function entries(text) {
     }
   }
   const found = [];
+  const [subjects, ...pairs] = numbers;
   let id = 0;
-  for (let at = 0; at < numbers.length; at += 2) {
-    id += numbers[at];
-    found.push([id, numbers[at + 1]]);
+  for (let at = 0; at < pairs.length; at += 2) {
+    // Of subjects and of comments each id is what it is above the one before.
+    id = at === 2 * subjects ? pairs[at] : id + pairs[at];
+    found.push([id, pairs[at + 1]]);
   }
   return found;
 }
