@@ -77,7 +77,7 @@ web_cluster_tests() {
 }
 
 # documents_tests: needs the servers of start_services, and what `builds` leaves.
-documents_tests() { with_services node_tests tests/documents/documents.test.mjs; }
+documents_tests() { with_services node_tests 'tests/documents/*.test.mjs'; }
 
 edge_tests() { EDGE_BUILT=1 node_tests 'tests/edge/**/*.test.mjs' 'examples/*.test.mjs'; }
 
