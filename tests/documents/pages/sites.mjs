@@ -44,16 +44,13 @@ export async function embedding(page, shared) {
     { files },
   );
 
-  await call(shared.url, 'PUT', '/v1/admin/subjects/article/hello', {
-    token: shared.admin,
-    json: { title: 'Hello', url: 'https://blog.example/hello' },
-  });
   await show(page.next('html') + SCRIPT, async (site) => {
     await site
       .locator('[data-gailou-count]')
       .filter({ hasText: /^[1-9]\d*$/ })
       .waitFor();
-    await site.locator('gailou-latest').getByText(TEXT).first().waitFor();
+    await site.locator('gailou-latest li').nth(2).waitFor();
+    assert.equal(await site.locator('gailou-latest li').count(), 3, 'its limit');
   });
   const member = `${element}${SCRIPT}<script type="module">${page.next('js')}</script>`;
   const token = { files: { '/comment-token': shared.member } };
