@@ -361,9 +361,9 @@ fetch_kubernetes() {
 RECIPES=$TOOLS/recipes
 
 # setup_recipes: the generators of examples/recipes.test.mjs that are small: MkDocs, and PHP for the plugin of WordPress; jq
-# for examples/from.test.mjs.
+# and curl for the commands of documents.
 setup_recipes() {
-  apt php php-cli && apt jq jq || return
+  apt php php-cli && apt jq jq && apt curl curl || return
   cmp -s examples/mkdocs/requirements.txt "$RECIPES/mkdocs/requirements.txt" && return
   apt 'python3 -m ensurepip --version' python3-venv && step "install MkDocs" mkdocs fetch_mkdocs
 }

@@ -76,6 +76,9 @@ web_cluster_tests() {
   E2E_MYSQL_SERVERS=$mariadb,$mysql E2E_REDIS=$redis E2E_KAFKA=$kafka E2E_OPENSEARCH=$opensearch scripts/web-test.sh cluster
 }
 
+# documents_tests: needs the servers of start_services, and what `builds` leaves.
+documents_tests() { with_services node_tests 'tests/documents/*.test.mjs'; }
+
 edge_tests() { EDGE_BUILT=1 node_tests 'tests/edge/**/*.test.mjs' 'examples/*.test.mjs'; }
 
 # With the drivers of a cluster, and TLS by the OpenSSL of this machine. Without them the program builds in a
@@ -195,6 +198,7 @@ all() {
   stage "tests (Rust)" cargo-test rust_tests
   stage "the contract in a cluster" cargo-test-cluster cluster_tests
   stage "the console on a cluster, in Chromium" web-cluster web_cluster_tests
+  stage "the blocks of the documents" documents documents_tests
   stop_services
   start_chaos_tests
   stage "simulation: a minute of seeds" simulation simulation

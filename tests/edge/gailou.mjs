@@ -33,15 +33,20 @@ export function startGailou(dir, more = {}) {
   );
 }
 
-/** Starts what becomes a server, and waits until it listens. */
-export async function startServer(command, parameters, env) {
+/** Starts what becomes a server, and waits until it prints this: its address. */
+export async function startServer(
+  command,
+  parameters,
+  env,
+  listening = /gailou listening on (http:\S+)/,
+) {
   const child = spawn(command, parameters, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise((done) => child.on('exit', done));
   let output = '';
   const url = await new Promise((ready, failed) => {
     const read = (chunk) => {
       output = (output + chunk).slice(-20_000);
-      const found = output.match(/gailou listening on (http:\S+)/);
+      const found = output.match(listening);
       if (found) ready(found[1]);
     };
     child.stdout.on('data', read);

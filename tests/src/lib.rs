@@ -16,6 +16,7 @@ mod filled_installation;
 mod gailou_process;
 mod manual_origin_clock;
 mod persist_barrier;
+mod picture_host;
 mod redact;
 mod sample_data;
 mod smtp_receiver;
@@ -35,6 +36,7 @@ pub use comments::{assert_floors_have_no_gap, comments_on, comments_path, floors
 pub use filled_installation::FilledInstallation;
 pub use gailou_process::{CommandOutput, GailouProcess, gailou_command, run_command, run_command_within};
 pub use persist_barrier::PersistBarrier;
+pub use picture_host::{PictureHost, picture_import_report};
 pub use redact::{redact, redact_html, redact_json};
 pub use sample_data::{DATA_VARIABLE, sample_file};
 pub use smtp_receiver::{ReceivedMail, SmtpReceiver};

@@ -36,10 +36,24 @@ impl TestBucket {
 
     /// Lets an origin keep its pictures here.
     pub fn configure(&self, config: &mut Config) {
-        config.media.url = Some(format!("s3://{BUCKET}/{}", self.folder));
+        config.media.url = Some(self.url());
         config.media.endpoint = Some(self.endpoint.clone());
         config.media.access_key_id = Some(self.key.clone());
         config.media.secret_access_key = Password::new(&self.secret);
+    }
+
+    /// The same settings as the variables of a process.
+    pub fn variables(&self) -> [(&'static str, String); 4] {
+        [
+            ("GAILOU_MEDIA__URL", self.url()),
+            ("GAILOU_MEDIA__ENDPOINT", self.endpoint.clone()),
+            ("GAILOU_MEDIA__ACCESS_KEY_ID", self.key.clone()),
+            ("GAILOU_MEDIA__SECRET_ACCESS_KEY", self.secret.clone()),
+        ]
+    }
+
+    fn url(&self) -> String {
+        format!("s3://{BUCKET}/{}", self.folder)
     }
 
     /// How many objects the folder has.

@@ -19,7 +19,7 @@ pub(crate) struct ForeignPicture {
     pub(crate) alt: String,
     /// Where it is in the text, in bytes.
     pub(crate) place: Range<usize>,
-    /// Whether it stands in a link that leads elsewhere.
+    /// Whether it stands in a link.
     pub(crate) is_in_link: bool,
     /// Where its description is.
     label: Range<usize>,
@@ -115,8 +115,10 @@ pub(crate) fn without(text: &str, pictures: &[&ForeignPicture]) -> String {
         let marks = |of: Option<char>, marks: &str| of.is_some_and(|of| marks.contains(of));
         if !label.is_empty() {
             out.push_str(label);
-        } else if marks(out.chars().next_back(), "[*_~") && marks(text[at..].chars().next(), "]*_~") {
-            // Marks around nothing would be shown.
+        } else if picture.is_in_link
+            || (marks(out.chars().next_back(), "[*_~") && marks(text[at..].chars().next(), "]*_~"))
+        {
+            // Marks around nothing would be shown, and a link around nothing would not.
             out.push_str(UNNAMED_PICTURE);
         } else if matches!(text[at..].chars().next(), None | Some('\n')) {
             out.truncate(out.trim_end_matches(' ').len());
@@ -197,6 +199,8 @@ mod tests {
         check("> quoted\n>\n> [image](URL)\n\nmine", "> quoted\n>\n>\n\nmine");
         check("**[image](URL)**", "**image**");
         check("[![](URL)](https://e.example/)", "[image](https://e.example/)");
+        check("[![](URL) ![](URL)](https://e.example/)", "[image image](https://e.example/)");
+        check("[![cat](URL)](https://e.example/) ![dog](URL)", "[cat](https://e.example/) dog");
         check("[[cat](URL)](https://e.example/)", "[cat](https://e.example/)");
         check("一[猫](URL)二![](URL)三", "一猫二三");
     }

@@ -41,6 +41,7 @@ use crate::domain::avatar::AvatarHash;
 use crate::domain::email_address::EmailAddress;
 use crate::domain::import_line::{ImportLine, MAX_SUBJECT_TEXT_CHARS, SubjectDescription};
 use crate::importers::pages::PageMap;
+use crate::importers::pictures::PictureInLink;
 use crate::importers::source::ExportSource;
 pub(crate) use crate::importers::source::ReadProgress;
 pub(crate) use crate::importers::text::markdown as markdown_of_html;
@@ -204,7 +205,7 @@ pub(crate) struct Export {
     pub(crate) avatars: Option<String>,
     /// Whether comments that wait for approval are taken, to wait here, too.
     pub(crate) takes_held: bool,
-    /// Whether lines name the pictures of their comments.
+    /// Whether lines name the pictures of their comments, and those in links are in their texts.
     pub(crate) names_pictures: bool,
 }
 
@@ -269,6 +270,7 @@ impl Export {
             },
         };
         let hash = hash.or_else(|| AvatarHash::parse(comment.avatar_hash.as_deref()?));
+        let in_link = if self.names_pictures { PictureInLink::Picture } else { PictureInLink::Description };
         let avatar = self.avatars.as_ref().zip(hash).map(|(before, hash)| format!("{before}{hash}"));
         ImportLine {
             subject,
@@ -278,8 +280,8 @@ impl Export {
             author: Author::new(id, name, avatar, 0, None),
             pictures: if self.names_pictures { picture_addresses::addresses(&comment.content) } else { Vec::new() },
             content: match comment.content {
-                Content::Markdown(text) => pictures::as_links(text),
-                Content::Html(html) => text::markdown(&html),
+                Content::Markdown(text) => pictures::as_links(text, in_link),
+                Content::Html(html) => text::markdown_with(&html, in_link),
             },
             likes: comment.likes,
             dislikes: comment.dislikes,

@@ -4,6 +4,25 @@ use std::fmt::Write as _;
 
 use crate::domain::markdown_pictures::{ForeignPicture, UNNAMED_PICTURE, find};
 
+/// What a picture in a link becomes: a link has no other inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PictureInLink {
+    /// Its description.
+    Description,
+    /// A picture, for who fetches it.
+    Picture,
+}
+
+impl PictureInLink {
+    /// The Markdown of such a picture.
+    pub(super) fn markdown(self, description: &str, address: &str) -> String {
+        match self {
+            Self::Description => text(description),
+            Self::Picture => format!("!{}", link(description, address)),
+        }
+    }
+}
+
 /// What a picture is called, as Markdown that shows it as it is.
 pub(super) fn text(description: &str) -> String {
     let words: Vec<&str> = description.split_whitespace().collect();
@@ -38,9 +57,9 @@ pub(super) fn link_address(address: &str) -> String {
     escaped
 }
 
-/// The same Markdown, with its pictures as links. A picture in a link is its description, and one that lies nowhere on the
-/// web stays as it is.
-pub(super) fn as_links(markdown: String) -> String {
+/// The same Markdown, with its pictures as links, but for those that stand in a link. One that lies nowhere on the web stays
+/// as it is.
+pub(super) fn as_links(markdown: String, in_link: PictureInLink) -> String {
     if !markdown.contains("![") {
         return markdown;
     }
@@ -48,7 +67,7 @@ pub(super) fn as_links(markdown: String) -> String {
     for picture in find(&markdown, &[]) {
         let ForeignPicture { address, alt, place, is_in_link, .. } = picture;
         out.push_str(&markdown[end..place.start]);
-        out.push_str(&if is_in_link { text(&alt) } else { link(&alt, &address) });
+        out.push_str(&if is_in_link { in_link.markdown(&alt, &address) } else { link(&alt, &address) });
         end = place.end;
     }
     out.push_str(&markdown[end..]);
@@ -83,7 +102,19 @@ mod tests {
             ("![a ![b](https://e.example/1) c](https://e.example/2)", "[a b c](https://e.example/2)"),
             ("|a|\n|-|\n|![b\\|c](https://e.example/1)|", "|a|\n|-|\n|[b\\|c](https://e.example/1)|"),
         ] {
-            assert_eq!(as_links(text.to_owned()), expected, "{text}");
+            assert_eq!(as_links(text.to_owned(), PictureInLink::Description), expected, "{text}");
+        }
+        for (text, expected) in [
+            (
+                "[![a \"b\"](https://e.example/1_(2) \"title\")](https://e.example/3) ![c](https://e.example/4)",
+                "[![a \"b\"](https://e.example/1_%282%29)](https://e.example/3) [c](https://e.example/4)",
+            ),
+            (
+                "[![][a] b](/c)\n\n[a]: https://e.example/a",
+                "[![image](https://e.example/a) b](/c)\n\n[a]: https://e.example/a",
+            ),
+        ] {
+            assert_eq!(as_links(text.to_owned(), PictureInLink::Picture), expected, "{text}");
         }
     }
 
@@ -98,7 +129,7 @@ mod tests {
             "![a] ![b][c]",
             "<!-- ![a](https://e.example/a.png) -->",
         ] {
-            assert_eq!(as_links(text.to_owned()), text);
+            assert_eq!(as_links(text.to_owned(), PictureInLink::Description), text);
         }
     }
 

@@ -10,16 +10,16 @@ use htmd::{Element, HtmlToMarkdown};
 
 use crate::domain::import_line::MAX_SUBJECT_TEXT_CHARS;
 use crate::domain::markdown_pictures::is_web;
-use crate::importers::pictures;
+use crate::importers::pictures::{self, PictureInLink};
 
 /// The name of who gave none.
 const UNNAMED_AUTHOR: &str = "Anonymous";
 
 /// A converter for each thread: it is not shared.
-fn converter() -> HtmlToMarkdown {
+fn converter(in_link: PictureInLink) -> HtmlToMarkdown {
     HtmlToMarkdown::builder()
         .skip_tags(vec!["script", "style", "noscript", "iframe", "template", "svg"])
-        .add_handler(vec!["img"], picture_as_link)
+        .add_handler(vec!["img"], move |_: &dyn Handlers, element: Element| picture_as_link(&element, in_link))
         .add_handler(vec!["a"], link)
         .add_handler(vec!["div"], block)
         .build()
@@ -31,21 +31,25 @@ fn attribute(element: &Element, name: &str) -> Option<String> {
 }
 
 /// A picture is a link to where it lies: the pages here load none from elsewhere.
-#[expect(clippy::needless_pass_by_value, reason = "the signature of the library's handlers")]
-fn picture_as_link(_: &dyn Handlers, element: Element) -> Option<HandlerResult> {
-    let alt = attribute(&element, "alt");
-    match attribute(&element, "src").filter(|address| is_web(address)) {
+fn picture_as_link(element: &Element, in_link: PictureInLink) -> Option<HandlerResult> {
+    let alt = attribute(element, "alt");
+    match attribute(element, "src").filter(|address| is_web(address)) {
         Some(address) => {
             let description = alt.unwrap_or_default();
             let is_in_link = IS_IN_LINK.get();
-            Some(if is_in_link { pictures::text(&description) } else { pictures::link(&description, &address) }.into())
+            let markdown = if is_in_link {
+                in_link.markdown(&description, &address)
+            } else {
+                pictures::link(&description, &address)
+            };
+            Some(markdown.into())
         }
         // Smileys are pictures with their text.
         None => alt.map(HandlerResult::from),
     }
 }
 
-/// A link has no other inside: a picture in it is its description.
+/// A link has no other inside: [`PictureInLink`].
 fn link(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {
     let was_in_link = IS_IN_LINK.get();
     IS_IN_LINK.set(was_in_link || attribute(&element, "href").is_some());
@@ -61,14 +65,24 @@ fn block(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {
 }
 
 thread_local! {
-    static HTML_CONVERTER: HtmlToMarkdown = converter();
+    static WITHOUT_PICTURES: HtmlToMarkdown = converter(PictureInLink::Description);
+    static WITH_PICTURES_IN_LINKS: HtmlToMarkdown = converter(PictureInLink::Picture);
     /// Whether what is converted stands in a link.
     static IS_IN_LINK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The Markdown of a text in HTML.
+/// The Markdown of a text in HTML, without pictures.
 pub(crate) fn markdown(html: &str) -> String {
-    HTML_CONVERTER.with(|converter| converter.convert(html)).unwrap_or_else(|_| html.to_owned())
+    markdown_with(html, PictureInLink::Description)
+}
+
+/// The same, in which a picture in a link becomes this.
+pub(super) fn markdown_with(html: &str, in_link: PictureInLink) -> String {
+    let converter = match in_link {
+        PictureInLink::Description => &WITHOUT_PICTURES,
+        PictureInLink::Picture => &WITH_PICTURES_IN_LINKS,
+    };
+    converter.with(|converter| converter.convert(html)).unwrap_or_else(|_| html.to_owned())
 }
 
 /// A name as it is shown: in one line, and not longer than names are.
@@ -135,6 +149,11 @@ mod tests {
         ] {
             assert_eq!(markdown(html), expected, "{html}");
         }
+        let html = "<a href=\"https://e.example/\"><img src=\"https://e.example/p(1).png\" alt=\"a [cat]\"> *</a>\
+                    <img src=\"https://e.example/q.png\">";
+        let expected =
+            "[![a cat](https://e.example/p%281%29.png) \\*](https://e.example/)[image](https://e.example/q.png)";
+        assert_eq!(markdown_with(html, PictureInLink::Picture), expected);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod doctor;
 mod event_stream;
 mod faults;
 mod growth;
+mod import_pictures;
 mod jobs_behind;
 mod lost_index;
 mod node_leases;

@@ -148,8 +148,22 @@ async fn page_that_moves_takes_its_thread_along() {
     let counts = poll_until(|| origin.get(counts), |a| a.json["data"]["article/new.example/a"]["comments"] == 3).await;
     assert_eq!(counts.json["data"]["article/old.example/a"]["comments"], 3, "{}", counts.text);
     assert_eq!(counts.json["data"]["article/none"]["comments"], 0, "{}", counts.text);
-    let html = origin.get("/t/article/new.example%2Fa").await;
-    assert!(html.text.contains("before"), "{}", html.text);
+    // Pages as HTML stay at the address that was asked for: the element knows its comments by it.
+    for key in ["new.example/a", "old.example/a"] {
+        let segment = key.replace('/', "%2F");
+        let html = origin.get(&format!("/t/article/{segment}?lang=en")).await.text;
+        let fragment = origin.get(&format!("/t/article/{segment}?fragment=1&lang=en")).await.text;
+        let form = format!("/write/article/{segment}?lang=en");
+        for text in [&html, &fragment] {
+            assert!(text.contains("before"), "{text}");
+            assert!(text.contains(&format!("data-subject=\"article/{key}\"")), "{text}");
+        }
+        let links = html.split("href=\"/").skip(1).filter_map(|rest| rest.split_once('"')).map(|(link, _)| link);
+        assert!(links.clone().count() > 12 && links.clone().all(|link| link.contains(&segment)), "{html}");
+        assert!(html.contains(&format!("href=\"{form}\"")), "{html}");
+        let page = origin.get(&form).await.text;
+        assert!(page.contains(&format!("action=\"{form}\"")), "{page}");
+    }
     // An address that has comments is not taken from them, and one that moves again is still there.
     origin.post(&ann(), "article/own", "its own").await;
     poll_until(async || origin.get(&path("own")).await, |answer| count(answer) == 1).await;

@@ -65,7 +65,7 @@ pub(crate) struct ImportLine {
     pub(crate) pinned: bool,
     /// Whether it waits for a moderator.
     pub(crate) held: bool,
-    /// The addresses of links in its content that were pictures where it comes from.
+    /// The addresses of its pictures where it comes from: here they are links in its content, or stand in links.
     pub(crate) pictures: Vec<String>,
 }
 

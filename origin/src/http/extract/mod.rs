@@ -30,7 +30,7 @@ pub(super) use list_query::{ListQuery, PrintedRootSorts, ReplySorts, RootSorts};
 pub(super) use list_view::{ViewQuery, view_parameter};
 pub(super) use member::{Admin, AdminRead, AuthenticatedMember, Moderator, ModeratorRead, verified_member};
 pub(super) use page_query::PlainPageQuery;
-pub(super) use path::{KnownSubject, KnownSubjectType, PathDelivery, PathId};
+pub(super) use path::{AddressedSubject, KnownSubject, KnownSubjectType, PathDelivery, PathId};
 pub(super) use query::QueryParameters;
 pub(super) use rate_limit::{
     CountedRead, Decisions, Deletions, Edits, Erasures, LimitedMember, Previews, Reactions, ReadMarks, Reports,

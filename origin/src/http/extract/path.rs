@@ -45,10 +45,26 @@ impl FromRequestParts<HttpState> for KnownSubject {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        AddressedSubject::from_request_parts(parts, state).await.map(|addressed| Self(addressed.subject))
+    }
+}
+
+/// The same, with the name in the address, which differs where a page has moved.
+#[derive(Debug)]
+pub(in crate::http) struct AddressedSubject {
+    pub(in crate::http) name: SubjectKey,
+    pub(in crate::http) subject: SubjectKey,
+}
+
+impl FromRequestParts<HttpState> for AddressedSubject {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
         let KnownSubjectType(kind) = KnownSubjectType::from_request_parts(parts, state).await?;
         let key = decoded(raw_segment(parts, "key"), "key")?;
-        let subject = SubjectKey::new(&kind, &key).map_err(|error| Refusal::field(error.field(), error.to_string()))?;
-        Ok(Self(state.app.settings().moved_pages.resolve(subject)))
+        let name = SubjectKey::new(&kind, &key).map_err(|error| Refusal::field(error.field(), error.to_string()))?;
+        let subject = state.app.settings().moved_pages.resolve(name.clone());
+        Ok(Self { name, subject })
     }
 }
 

@@ -23,13 +23,15 @@ use base64::engine::general_purpose::STANDARD;
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::page_key::page_key;
 use gailou_shared::rank::Sort;
-use gailou_shared::wire::{Comment, CommentPage, FieldError};
+use gailou_shared::wire::{Comment, CommentPage, FieldError, Subject};
 use sha2::{Digest, Sha256};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::http::cached_page::CacheableRead;
-use crate::http::extract::{KnownSubject, ListQuery, PrintedRootSorts, QueryParameters, RequestLanguage};
+use crate::http::extract::{
+    AddressedSubject, KnownSubject, ListQuery, PrintedRootSorts, QueryParameters, RequestLanguage,
+};
 use crate::http::openapi::parameters;
 use crate::http::openapi::responses::{Gone, NotFound, NotModified, PublicRefusals};
 use crate::http::problem::Refusal;
@@ -57,7 +59,7 @@ const HTML_TYPE: &str = "text/html; charset=utf-8";
 )]
 pub(super) async fn get_html(
     State(app): State<Arc<AppState>>,
-    KnownSubject(key): KnownSubject,
+    AddressedSubject { name: named, subject: key }: AddressedSubject,
     Fragment(is_fragment): Fragment,
     language: RequestLanguage,
     LinkedComment(linked): LinkedComment,
@@ -81,8 +83,10 @@ pub(super) async fn get_html(
         };
         let (chain, page) = &answer;
         let missing = || ServiceError::Bug("a page of comments is without its subject".into());
-        let subject = page.subject.as_ref().ok_or_else(missing)?;
-        let shown = markup::PageContent { subject, page, chain, is_first_page: asked.cursor.is_none(), language };
+        // A page that has moved stays at its address, and the element knows it by that.
+        let subject = Subject { key: named.key().to_owned(), ..page.subject.clone().ok_or_else(missing)? };
+        let shown =
+            markup::PageContent { subject: &subject, page, chain, is_first_page: asked.cursor.is_none(), language };
         let body = if is_fragment { markup::fragment(shown) } else { markup::document(shown) };
         Ok(BuiltPage {
             body: body.into_bytes(),

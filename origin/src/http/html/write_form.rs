@@ -27,8 +27,8 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use crate::domain::row::IdempotencyKey;
 use crate::http::cached_page::PRIVATE_CACHING;
 use crate::http::extract::{
-    ChallengedWrite, CountedRead, KnownSubject, QueryParameters, RequestClient, RequestLanguage, read_body,
-    verified_member,
+    AddressedSubject, ChallengedWrite, CountedRead, KnownSubject, QueryParameters, RequestClient, RequestLanguage,
+    read_body, verified_member,
 };
 use crate::http::html::markup::{FormFields, FormNotice, FormPage, PageLinks};
 use crate::http::html::{FORM_POLICY, HTML_TYPE};
@@ -53,7 +53,7 @@ use crate::state::AppState;
 )]
 pub(in crate::http) async fn show_form(
     State(app): State<Arc<AppState>>,
-    KnownSubject(key): KnownSubject,
+    AddressedSubject { name, subject: key }: AddressedSubject,
     RequestLanguage { language, .. }: RequestLanguage,
     AnsweredComment(to): AnsweredComment,
     client: RequestClient,
@@ -69,7 +69,7 @@ pub(in crate::http) async fn show_form(
         Ok(token) => (Some(FormFields { token, ..form }), None),
         Err(refusal) => (None, Some(Refusal::from(refusal))),
     };
-    Ok(page(&app, StatusCode::OK, &key, language, form.as_ref(), answered.as_ref(), notice.as_ref()))
+    Ok(page(&app, StatusCode::OK, &name, language, form.as_ref(), answered.as_ref(), notice.as_ref()))
 }
 
 /// Publish what the form has.
@@ -88,26 +88,26 @@ pub(in crate::http) async fn show_form(
 )]
 pub(in crate::http) async fn send_form(
     State(app): State<Arc<AppState>>,
-    KnownSubject(key): KnownSubject,
+    AddressedSubject { name, subject: key }: AddressedSubject,
     RequestLanguage { language, .. }: RequestLanguage,
     ChallengedWrite(source): ChallengedWrite,
     form: FormFields,
 ) -> Response {
     match post(&app, &key, &form, source).await {
         Ok(Published { held: false, comment, .. }) => {
-            let address = PageLinks::of(key.kind(), key.key(), language).comment(comment.id);
+            let address = PageLinks::of(name.kind(), name.key(), language).comment(comment.id);
             let location = HeaderValue::try_from(address.unwrap_or_default()).unwrap_or(HeaderValue::from_static("/"));
             (StatusCode::SEE_OTHER, [(header::LOCATION, location), (header::CACHE_CONTROL, PRIVATE_CACHING)])
                 .into_response()
         }
         Ok(_) => {
             let held = FormPage { form: None, answered: None, notice: Some(FormNotice::Held) };
-            send(StatusCode::OK, &held.document(key.kind(), key.key(), language))
+            send(StatusCode::OK, &held.document(name.kind(), name.key(), language))
         }
         Err(refusal) => {
             let status = StatusCode::from_u16(refusal.code_and_status().1).unwrap_or(StatusCode::BAD_REQUEST);
             let answered = read_answered(&app, &key, form.to).await.unwrap_or_default();
-            page(&app, status, &key, language, Some(&form), answered.as_ref(), Some(&refusal))
+            page(&app, status, &name, language, Some(&form), answered.as_ref(), Some(&refusal))
         }
     }
 }
@@ -144,16 +144,16 @@ async fn read_answered(app: &AppState, key: &SubjectKey, to: Option<CommentId>) 
 fn page(
     app: &AppState,
     status: StatusCode,
-    key: &SubjectKey,
+    name: &SubjectKey,
     language: ReaderLanguage,
     form: Option<&FormFields>,
     answered: Option<&Comment>,
     refusal: Option<&Refusal>,
 ) -> Response {
-    let max_chars = publish::max_chars(app, key.kind());
+    let max_chars = publish::max_chars(app, name.kind());
     let notice =
         refusal.map(|refusal| FormNotice::Refused { code: refusal.code(), errors: refusal.errors(), max_chars });
-    send(status, &FormPage { form, answered, notice }.document(key.kind(), key.key(), language))
+    send(status, &FormPage { form, answered, notice }.document(name.kind(), name.key(), language))
 }
 
 fn send(status: StatusCode, document: &str) -> Response {

@@ -144,9 +144,13 @@ impl PictureFetcher {
                     }
                 }
             }
-            if !of_line.is_empty() {
-                let taken: Vec<_> = found.iter().filter(|picture| taken.contains(&picture.address)).collect();
-                line.content = markdown_pictures::without(&line.content, &taken);
+            // In a link of an export a picture stands to be fetched; its description is what stays.
+            let is_replaced = |picture: &&ForeignPicture| {
+                taken.contains(&picture.address) || (picture.is_in_link && line.pictures.contains(&picture.address))
+            };
+            let replaced: Vec<_> = found.iter().filter(is_replaced).collect();
+            if !replaced.is_empty() {
+                line.content = markdown_pictures::without(&line.content, &replaced);
             }
             media.push(of_line);
         }
