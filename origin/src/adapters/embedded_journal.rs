@@ -9,13 +9,12 @@ use async_trait::async_trait;
 use gailou_shared::id::MemberId;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
 
 use crate::clock::Clock;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch, WebhookChange};
 use crate::ports::journal::{Journal, JournalError};
 use crate::ports::store::BatchWriter;
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 /// Operations in one transaction. Beyond a thousand, sharing the cost of a commit gains little.
 const MAX_BATCH_OPERATIONS: usize = 1_000;
@@ -67,9 +66,9 @@ impl Journal for EmbeddedJournal {
                 mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
             })?;
         }
-        let outcome = measure_call("journal", "append", timeout(APPEND_TIMEOUT, outcome)).await;
-        let late = |_| JournalError::Unknown("the disk did not answer in time".into());
-        outcome.map_err(late)?.map_err(|_| JournalError::Closed)?
+        let outcome = async { outcome.await.map_err(|_| JournalError::Closed).flatten() };
+        let outcome = measure_bounded("journal", "append", APPEND_TIMEOUT, outcome).await;
+        outcome.map_err(|_| JournalError::Unknown("the disk did not answer in time".into())).flatten()
     }
 
     async fn resume(&self, _: MemberId, _: &str) -> Result<(), JournalError> {

@@ -11,6 +11,7 @@ mod import_from;
 mod import_pictures;
 mod mail;
 mod merge;
+mod metrics;
 mod rank_again;
 mod reconcile;
 mod reindex;

@@ -360,7 +360,9 @@ impl ConsumerContext for AssignmentListener {
     }
 
     fn commit_callback(&self, result: KafkaResult<()>, _: &TopicPartitionList) {
-        self.commit_timer().take();
+        if let Some(mut timer) = self.commit_timer().take() {
+            timer.note(&result);
+        }
         if let Err(error) = result {
             tracing::debug!(topic = self.topic, %error, "The broker refused a commit of {}", self.topic);
         }

@@ -287,8 +287,11 @@ async fn run_blocking<T: Send + 'static>(
     operation: &'static str,
     call: impl FnOnce() -> Result<T, KafkaError> + Send + 'static,
 ) -> Result<T, BrokerError> {
-    let answer = measure_call("kafka", operation, tokio::task::spawn_blocking(call)).await;
-    answer.map_err(|error| BrokerError::Unavailable(Failure::of_driver(error)))?.map_err(unavailable)
+    let answer = async {
+        let answer = tokio::task::spawn_blocking(call).await;
+        answer.map_err(|error| BrokerError::Unavailable(Failure::of_driver(error)))?.map_err(unavailable)
+    };
+    measure_call("kafka", operation, answer).await
 }
 
 fn unavailable(error: KafkaError) -> BrokerError {

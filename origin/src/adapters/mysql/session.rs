@@ -64,7 +64,7 @@ pub struct MysqlSession {
     breaker: Arc<CircuitBreaker>,
     _permit: OwnedSemaphorePermit,
     /// Measures the use of the connection, from here until the session is dropped.
-    _timer: CallTimer,
+    timer: CallTimer,
 }
 
 impl fmt::Debug for MysqlSession {
@@ -89,7 +89,7 @@ impl MysqlSession {
             in_transaction: false,
             breaker,
             _permit: permit,
-            _timer: CallTimer::start("mysql", operation),
+            timer: CallTimer::start("mysql", operation),
         }
     }
 
@@ -185,10 +185,13 @@ impl MysqlSession {
         let gone = || StoreError::Unavailable("an earlier statement on this connection did not end".into());
         let connection = self.connection.as_mut().filter(|_| !self.busy).ok_or_else(gone)?;
         self.busy = true;
+        self.timer.note_begin();
         let Ok(answer) = timeout(self.timeout, work(connection)).await else {
+            self.timer.note_timeout();
             self.breaker.record_failure(std::time::Instant::now());
             return Err(StoreError::Unavailable("no answer in time".into()));
         };
+        self.timer.note(&answer);
         // An error of the server leaves the connection usable; any other may leave half an answer on it. A
         // connection that was only dropped does not say that the database is away: the next one will.
         self.busy = matches!(&answer, Err(error) if error.as_database_error().is_none());

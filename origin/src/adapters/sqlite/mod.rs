@@ -63,7 +63,7 @@ pub use way_back::fill_with_returned_rows;
 use crate::domain::row::WeightsByType;
 use crate::ports::failure::Failure;
 use crate::ports::store::{Result, StoreError};
-use crate::telemetry::{CallTimer, measure_pool_wait};
+use crate::telemetry::{CallTimer, measure_here, measure_pool_wait};
 
 /// The name of the file in the data directory.
 pub const DATABASE_FILE_NAME: &str = "gailou.db";
@@ -190,14 +190,17 @@ impl SqliteStore {
         let permit = measure_pool_wait("sqlite", permit).await;
         let permit =
             permit.map_err(|_| StoreError::Busy("no reader was free in time".into()))?.map_err(|_| closed_error())?;
-        let timer = CallTimer::start("sqlite", operation);
+        let mut timer = CallTimer::start("sqlite", operation);
         let (readers, file) = (self.readers.clone(), self.file.clone());
         let done = tokio::task::spawn_blocking(move || {
-            let (_permit, _timer) = (permit, timer);
+            let _permit = permit;
             let idle = readers.lock().pop();
-            let connection = idle.map_or_else(|| open_reader(&file), Ok)?;
-            let answer = work(&connection);
-            readers.lock().push(connection);
+            let answer = idle.map_or_else(|| open_reader(&file), Ok).and_then(|connection| {
+                let answer = work(&connection);
+                readers.lock().push(connection);
+                answer
+            });
+            timer.note(&answer);
             answer
         });
         done.await.map_err(|_| closed_error())?
@@ -213,8 +216,7 @@ impl SqliteStore {
         let writer = self.writer.clone();
         let done = tokio::task::spawn_blocking(move || {
             let mut connection = writer.lock();
-            let _timer = CallTimer::start("sqlite", operation);
-            work(&mut connection)
+            measure_here("sqlite", operation, || work(&mut connection))
         });
         done.await.map_err(|_| closed_error())?
     }
