@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch, WebhookChange};
 use crate::ports::journal::{Journal, JournalError};
 use crate::ports::store::BatchWriter;
-use crate::telemetry::measure_bounded;
+use crate::telemetry::{measure_bounded, trace};
 
 /// Operations in one transaction. Beyond a thousand, sharing the cost of a commit gains little.
 const MAX_BATCH_OPERATIONS: usize = 1_000;
@@ -26,6 +26,15 @@ const APPEND_TIMEOUT: Duration = Duration::from_secs(5);
 
 type AppendAnswer = oneshot::Sender<Result<OperationOutcome, JournalError>>;
 
+/// An operation that waits for the writer.
+#[derive(Debug)]
+struct QueuedOperation {
+    logged: LoggedOperation,
+    answer: AppendAnswer,
+    /// The trace that it belongs to.
+    trace_parent: Option<String>,
+}
+
 /// Called after each commit with what it did.
 pub type OnCommit = Box<dyn Fn(&PersistedBatch) + Send>;
 
@@ -33,7 +42,7 @@ pub type OnCommit = Box<dyn Fn(&PersistedBatch) + Send>;
 #[derive(Debug)]
 pub struct EmbeddedJournal {
     clock: Clock,
-    queue: Mutex<Option<mpsc::Sender<(LoggedOperation, AppendAnswer)>>>,
+    queue: Mutex<Option<mpsc::Sender<QueuedOperation>>>,
     stopped: tokio::sync::Mutex<Option<oneshot::Receiver<()>>>,
 }
 
@@ -57,11 +66,13 @@ impl EmbeddedJournal {
 impl Journal for EmbeddedJournal {
     async fn append(&self, operation: Operation) -> Result<OperationOutcome, JournalError> {
         let (answer, outcome) = oneshot::channel();
+        let logged = LoggedOperation::new(self.clock.now(), operation);
+        let queued = QueuedOperation { logged, answer, trace_parent: trace::current_parent() };
         {
             // A mutex that is held for one push, never across an await.
             let queue = self.queue.lock();
             let queue = queue.as_ref().ok_or(JournalError::Closed)?;
-            queue.try_send((LoggedOperation::new(self.clock.now(), operation), answer)).map_err(|e| match e {
+            queue.try_send(queued).map_err(|e| match e {
                 mpsc::error::TrySendError::Full(_) => JournalError::Full,
                 mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
             })?;
@@ -85,26 +96,25 @@ impl Journal for EmbeddedJournal {
 }
 
 /// Writes queued operations in batches and answers them, until the queue is closed and empty.
-fn write_batches(
-    mut operations: mpsc::Receiver<(LoggedOperation, AppendAnswer)>,
-    store: &dyn BatchWriter,
-    on_commit: &OnCommit,
-) {
+fn write_batches(mut operations: mpsc::Receiver<QueuedOperation>, store: &dyn BatchWriter, on_commit: &OnCommit) {
     let (mut batch, mut answers) = (Vec::with_capacity(MAX_BATCH_OPERATIONS), Vec::with_capacity(MAX_BATCH_OPERATIONS));
-    while let Some((logged, answer)) = operations.blocking_recv() {
-        batch.push(logged);
-        answers.push(answer);
-        while batch.len() < MAX_BATCH_OPERATIONS
-            && let Ok((logged, answer)) = operations.try_recv()
-        {
+    let mut parents = Vec::new();
+    while let Some(first) = operations.blocking_recv() {
+        let mut next = Some(first);
+        while let Some(QueuedOperation { logged, answer, trace_parent }) = next {
             batch.push(logged);
             answers.push(answer);
+            parents.extend(trace_parent);
+            next = if batch.len() < MAX_BATCH_OPERATIONS { operations.try_recv().ok() } else { None };
         }
+        let spans = trace::batch_spans(batch.len(), parents.iter().map(String::as_str));
+        let _writing = spans.batch.enter();
         for (answer, outcome) in answers.drain(..).zip(write_batch(store, &batch, on_commit)) {
             // The caller may have been cancelled; the operation is stored all the same.
             let _ = answer.send(outcome);
         }
         batch.clear();
+        parents.clear();
     }
 }
 

@@ -26,4 +26,6 @@ pub mod redis;
 pub mod smtp;
 pub mod sqlite;
 pub mod tantivy;
+#[cfg(feature = "otlp")]
+pub mod trace_collector;
 pub mod webhook_client;

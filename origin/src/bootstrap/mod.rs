@@ -7,6 +7,7 @@
 pub mod cluster;
 pub mod data_directory;
 mod embedded;
+pub mod logging;
 mod loop_metrics;
 pub mod mail;
 pub mod pictures;

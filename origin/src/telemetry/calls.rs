@@ -8,6 +8,7 @@ use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+use crate::telemetry::trace::call_span;
 use crate::telemetry::{DEPENDENCY_CALLS, DEPENDENCY_DURATION, OPEN_BREAKERS, POOL_WAIT_DURATION, install};
 
 /// What a call came to.
@@ -85,6 +86,8 @@ pub fn measure_here<T, E>(
 #[derive(Debug)]
 #[must_use]
 pub struct CallTimer {
+    /// The call in the trace of its request.
+    span: tracing::Span,
     dependency: &'static str,
     operation: &'static str,
     started: Instant,
@@ -94,7 +97,8 @@ pub struct CallTimer {
 impl CallTimer {
     /// Begins a call that is abandoned unless something else is noted.
     pub fn start(dependency: &'static str, operation: &'static str) -> Self {
-        Self { dependency, operation, started: Instant::now(), outcome: CallOutcome::Abandoned }
+        let span = call_span(dependency, operation);
+        Self { span, dependency, operation, started: Instant::now(), outcome: CallOutcome::Abandoned }
     }
 
     /// Notes an answer. What failed before stays failed.
@@ -121,6 +125,7 @@ impl CallTimer {
 
 impl Drop for CallTimer {
     fn drop(&mut self) {
+        self.span.record("outcome", self.outcome.label());
         record_call(self.dependency, self.operation, self.outcome, self.started.elapsed());
     }
 }

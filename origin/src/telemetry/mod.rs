@@ -1,4 +1,5 @@
-//! Metrics: how durations are measured, and how everything is served in Prometheus' text format.
+//! Metrics: how durations are measured, and how everything is served in Prometheus' text format. Slow statements are
+//! logged, and requests are traced, from here.
 //!
 //! Not here: the counts themselves, which are where something happens. Durations and breakers go to one
 //! recorder of the process, since an adapter knows no server. What a server counts for itself is read when it
@@ -7,15 +8,18 @@
 
 mod calls;
 mod requests;
+mod slow_statements;
+pub mod trace;
 
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use metrics::{Unit, describe_counter, describe_gauge, describe_histogram, with_local_recorder};
+use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, with_local_recorder};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 pub use self::calls::{BreakerMetrics, CallTimer, measure_bounded, measure_call, measure_here, measure_pool_wait};
 pub use self::requests::record_request;
+pub use self::slow_statements::{note_statement, set_slow};
 
 /// Seconds from the request's head to the response's head, by `method`, `route` and `status`.
 pub const HTTP_REQUEST_DURATION: &str = "gailou_http_request_duration_seconds";
@@ -26,6 +30,8 @@ pub const DEPENDENCY_DURATION: &str = "gailou_dependency_duration_seconds";
 pub const OPEN_BREAKERS: &str = "gailou_breakers_open";
 /// Calls to a `dependency`, by `outcome`.
 pub const DEPENDENCY_CALLS: &str = "gailou_dependency_calls_total";
+/// Statements that took long, by `dependency`.
+pub const SLOW_STATEMENTS: &str = "gailou_slow_statements_total";
 /// Seconds until a connection was free, or a request was admitted, by `pool`.
 pub const POOL_WAIT_DURATION: &str = "gailou_pool_wait_seconds";
 
@@ -35,6 +41,12 @@ const HTTP_BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 /// to the longest timeout.
 const CALL_BUCKETS: [f64; 14] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0];
+
+/// What runs statements.
+#[cfg(feature = "cluster")]
+const STATEMENT_DEPENDENCIES: [&str; 2] = ["sqlite", "mysql"];
+#[cfg(not(feature = "cluster"))]
+const STATEMENT_DEPENDENCIES: [&str; 1] = ["sqlite"];
 
 /// How often measured durations are sorted into their buckets; until then each takes 8 bytes.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
@@ -49,6 +61,10 @@ static DURATION_RECORDER: LazyLock<PrometheusHandle> = LazyLock::new(|| {
     describe_histogram!(POOL_WAIT_DURATION, Unit::Seconds, "Waiting for a free connection, or for admission.");
     describe_gauge!(OPEN_BREAKERS, "Circuit breakers that are open or half open.");
     describe_counter!(DEPENDENCY_CALLS, "Calls to what Gailou depends on, by what they came to.");
+    describe_counter!(SLOW_STATEMENTS, "Statements that took telemetry.slow_statement_ms or longer.");
+    for dependency in STATEMENT_DEPENDENCIES {
+        counter!(SLOW_STATEMENTS, "dependency" => dependency).increment(0);
+    }
     handle
 });
 
@@ -92,7 +108,7 @@ pub fn render(collect: impl FnOnce()) -> String {
 
 #[cfg(test)]
 mod tests {
-    use metrics::{counter, gauge};
+    use metrics::gauge;
 
     use super::*;
 

@@ -17,6 +17,7 @@ mod reconcile;
 mod reindex;
 mod sample_threads;
 mod startup;
+mod traces;
 mod webhooks;
 
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! What the program says of itself: metrics, and whether it is ready.
 
+use std::time::Duration;
+
 use gailou_tests::{ApiResponse, GailouProcess, ann, comments_path, poll_until};
 use rusqlite::Connection;
 use serde_json::json;
@@ -69,4 +71,29 @@ async fn process_exports_its_bounds_its_means_and_what_waits() {
     assert_eq!(run_on(data.path(), &["backup", backup.to_str().unwrap()]).await.code, Some(0));
     let age = poll_until(|| metric("gailou_backup_age_seconds"), |age| age.is_some()).await;
     assert!(age < Some(60.0), "{age:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_frame_is_printed_of_the_processes_that_answer() {
+    let data = tempfile::tempdir().unwrap();
+    let origin = GailouProcess::start(data.path()).await;
+    let address = origin.base().strip_prefix("http://").expect("an address");
+    let absent = "127.0.0.1:9";
+    let arguments = ["top", "--once", address, absent];
+    let (frame, ()) = tokio::join!(run_on(data.path(), &arguments), async {
+        for _ in 0..20 {
+            post(&origin).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    assert_eq!((frame.code, frame.stderr.as_str()), (Some(0), ""), "{}", frame.stdout);
+    let value = |name: &str| frame.stdout.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
+    assert_eq!(value("gailou"), format!("1 of {address} {absent} answer"));
+    assert_eq!(value("away"), absent);
+    let posts = value("writes").split(' ').next().and_then(|number| number.parse::<f64>().ok());
+    assert!(posts > Some(1.0), "{}", frame.stdout);
+    assert!(value("route").ends_with("POST /v1/subjects/{type}/{key}/comments"), "{}", frame.stdout);
+    assert!(value("processes").contains(" MiB "), "{}", frame.stdout);
+    let alone = run_on(data.path(), &["top", "--once", absent]).await;
+    assert_eq!((alone.code, alone.stdout.as_str()), (Some(1), ""), "{}", alone.stderr);
 }
