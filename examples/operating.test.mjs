@@ -69,14 +69,14 @@ const operations = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
 
 /** The metrics of docs/operations.md with their labels; a test in Rust compares the names with the code. */
 const documented = new Map(
-  [...operations.matchAll(/^\| `(gailou_[a-z_]+)(?:\{([a-z,]+)\})?`/gm)].map(
+  [...operations.matchAll(/^\| `((?:gailou|process)_[a-z_]+)(?:\{([a-z,]+)\})?`/gm)].map(
     ([, name, labels = '']) => [name, labels.split(',')],
   ),
 );
 
 /** The metrics that a query reads, with the labels that it selects by; what rules compute is left out. */
 function metricsOf(query) {
-  return [...query.matchAll(/(?<![a-z:_])(gailou_[a-z_]+)(?:\{([^}]*)\})?/g)].map(
+  return [...query.matchAll(/(?<![a-z:_])((?:gailou|process)_[a-z_]+)(?:\{([^}]*)\})?/g)].map(
     ([, name, selector = '']) => {
       const base = name.replace(/_(bucket|sum|count)$/, '');
       const labels = selector.replaceAll(/"[^"]*"/g, '').matchAll(/[a-z_]+(?==|!)/g);
@@ -255,12 +255,17 @@ test('panels have units and descriptions, and none covers another one', () => {
 /** Metrics that a program alone on a machine does not have: those of a cluster, and of what has not happened. */
 const NOT_EXPORTED = [
   'gailou_accounts_total',
+  'gailou_backup_age_seconds',
   'gailou_broker_lag_records',
+  'gailou_broker_stopped',
   'gailou_cache_keys_total',
   'gailou_challenges_total',
   'gailou_classified_total',
+  'gailou_database_rewinds_total',
   'gailou_dead_letters_total',
   'gailou_mails_total',
+  'gailou_node_held',
+  'gailou_node_numbers',
   'gailou_notifications_total',
   'gailou_outbox_age_seconds',
   'gailou_persist_batches_total',
@@ -288,8 +293,10 @@ const EMPTY_PANELS = [
   'Failed requests',
   'Keys by level',
   'Mails',
+  'Node numbers',
   'Operations stored',
   'Records that wait',
+  'Records that wait, by partition',
 ];
 
 /** Starts a Prometheus with the configuration of the example, whose target is this address. */
@@ -354,7 +361,7 @@ async function exercise(url) {
   await fetch(`${url}/v1/comments/1`);
   await fetch(`${url}/v1/edge/changes`);
   const text = await (await fetch(`${url}/metrics`)).text();
-  return new Set(text.match(/^gailou_[a-z_]+/gm).map((name) => metricsOf(name)[0].name));
+  return new Set(text.match(/^(gailou|process)_[a-z_]+/gm).map((name) => metricsOf(name)[0].name));
 }
 
 const fillVariables = (query) =>
@@ -375,7 +382,8 @@ test('a Prometheus scrapes a real gailou, computes the rules, and has data for t
   });
   t.after(gailou.stop);
   const exported = await exercise(gailou.url);
-  for (const name of exported) assert.ok(documented.has(name), `${name} has no row`);
+  for (const name of exported)
+    assert.ok(documented.has(name) || name.startsWith('process_'), `${name} has no row`);
   const absent = [...documented.keys()].filter((name) => !exported.has(name));
   assert.deepEqual(absent.sort(), NOT_EXPORTED);
 

@@ -27,7 +27,12 @@ pub struct EdgeConfig {
     pub audience: String,
     /// The origin's address, without a slash at the end.
     pub origin: String,
+    /// One request in so many is traced by the origin; 0 traces none.
+    pub trace_one_in: u32,
 }
+
+/// One request in so many is traced by default, as `gailou` does.
+const DEFAULT_TRACE_ONE_IN: u32 = 100;
 
 impl fmt::Debug for EdgeConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,6 +42,7 @@ impl fmt::Debug for EdgeConfig {
             .field("member_keys", &self.member_keys)
             .field("audience", &self.audience)
             .field("origin", &self.origin)
+            .field("trace_one_in", &self.trace_one_in)
             .finish()
     }
 }
@@ -88,7 +94,13 @@ impl EdgeConfig {
             (Some(secret), _) => MemberKeys::from_secret(&secret),
             (None, public) => public.map(|host| MemberKeys::from_public_key(host, None)),
         };
+        let trace_one_in = text("TRACE_ONE_IN").map(|number| number.parse::<u32>());
+        let trace_one_in = trace_one_in.transpose().map_err(|_| InvalidVariable {
+            name: "TRACE_ONE_IN",
+            must_be: "a whole number: one request in so many is traced, 0 for none",
+        })?;
         Ok(Self {
+            trace_one_in: trace_one_in.unwrap_or(DEFAULT_TRACE_ONE_IN),
             edge_secret: secret("EDGE_SECRET")?,
             edge_secret_previous: secret("EDGE_SECRET_PREVIOUS")?,
             member_keys,
@@ -141,5 +153,8 @@ mod tests {
             assert_eq!((config.audience.as_str(), config.origin.as_str()), ("gailou", "http://127.0.0.1:8080"));
         }
         assert_eq!(read(&[("ORIGIN", "https://o.example/")]).unwrap().origin, "https://o.example");
+        assert_eq!(read(&[("TRACE_ONE_IN", "")]).unwrap().trace_one_in, DEFAULT_TRACE_ONE_IN);
+        assert_eq!(read(&[("TRACE_ONE_IN", "0")]).unwrap().trace_one_in, 0);
+        assert_eq!(read(&[("TRACE_ONE_IN", "1 %")]).unwrap_err().name, "TRACE_ONE_IN");
     }
 }

@@ -37,6 +37,9 @@ const RECOVERY_PERIOD_MS: u64 = 10_000;
 /// What a client reads about an answer that the edge does not read to its end.
 pub const TOO_LARGE_DETAIL: &str = "The origin's answer is larger than the edge passes on. Ask for fewer comments.";
 
+/// The header that hands a trace on. The origin believes it of a signed request alone.
+const TRACE_PARENT: &str = "traceparent";
+
 /// Request headers of the client that the origin receives. No cookies (but for [`own_cookies`]), nothing about the connection,
 /// and nothing with which a client could speak for the edge.
 const FORWARDED_HEADERS: [&str; 14] = [
@@ -196,7 +199,7 @@ pub struct ForwardRequest {
 }
 
 /// Sends `request` for `requester`, with its id and, where the operator gave a secret, the client's
-/// address under the edge's signature.
+/// address under the edge's signature, and its trace.
 pub async fn send(isolate: &Isolate, ports: &Ports, requester: &Requester, request: ForwardRequest) -> OriginOutcome {
     let ForwardRequest { method, path_query, mut headers, body, body_mode, timeout_ms } = request;
     headers.insert(REQUEST_ID, requester.id.to_header());
@@ -218,7 +221,9 @@ pub async fn send(isolate: &Isolate, ports: &Ports, requester: &Requester, reque
             };
             sign_request(secret, ports.clock.now_ms() / 1_000, &signed)
         };
-        for (name, value) in [(SIGNATURE_HEADER, signature), (BODY_HASH_HEADER, body_hash.to_string())] {
+        let trace = requester.id.trace_parent().map(|parent| (TRACE_PARENT, parent));
+        let signed = [(SIGNATURE_HEADER, signature), (BODY_HASH_HEADER, body_hash.to_string())];
+        for (name, value) in signed.into_iter().chain(trace) {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 headers.insert(HeaderName::from_static(name), value);
             }

@@ -89,7 +89,7 @@ impl Isolate {
     /// The id of a request: the client's own when it is well-formed, else a new one.
     #[must_use]
     pub fn request_id(&self, sent: Option<&str>) -> response::RequestId {
-        self.request_ids.accept(sent)
+        self.request_ids.accept(sent, self.config.trace_one_in)
     }
 }
 

@@ -20,24 +20,40 @@ pub const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
 
 /// The id of one request, well-formed by construction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestId(String);
+pub struct RequestId {
+    text: String,
+    /// Whether the request is traced, where the id is that of a trace: the edge has made it.
+    is_traced: Option<bool>,
+}
 
 impl RequestId {
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// The header `traceparent` of the W3C, with this id as that of the trace; `None` where a client has made it.
+    #[must_use]
+    pub fn trace_parent(&self) -> Option<String> {
+        let (flags, span) = (u8::from(self.is_traced?), self.text.get(SPAN_ID_AT..)?);
+        Some(format!("00-{}-{span}-{flags:02x}", self.text))
     }
 
     /// The id as a header value.
     #[must_use]
     pub fn to_header(&self) -> HeaderValue {
-        HeaderValue::from_str(&self.0).unwrap_or(HeaderValue::from_static("-"))
+        HeaderValue::from_str(&self.text).unwrap_or(HeaderValue::from_static("-"))
     }
 }
 
-/// Issues request ids: the isolate's number and a counter. That is unique enough to find a request in
-/// the logs, and costs no randomness per request.
+/// Where the id of a span begins in a request's id.
+const SPAN_ID_AT: usize = 16;
+/// The odd constant nearest to 2^64 divided by the golden ratio: its multiples spread evenly.
+const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Issues request ids: the isolate's number and a counter, as the id of a trace is written. That is unique enough to
+/// find a request in the logs, and costs no randomness per request.
 #[derive(Debug)]
 pub struct RequestIds {
     seed: u64,
@@ -49,13 +65,15 @@ impl RequestIds {
         Self { seed, issued: AtomicU64::new(0) }
     }
 
-    /// The client's id when it is valid, else a new one.
-    pub(crate) fn accept(&self, sent: Option<&str>) -> RequestId {
+    /// The client's id when it is valid, else a new one. One in `trace_one_in` of these is traced, none for 0.
+    pub(crate) fn accept(&self, sent: Option<&str>, trace_one_in: u32) -> RequestId {
         match sent.filter(|id| is_valid_request_id(id.as_bytes())) {
-            Some(id) => RequestId(id.to_owned()),
+            Some(id) => RequestId { text: id.to_owned(), is_traced: None },
             None => {
-                let number = self.issued.fetch_add(1, Ordering::Relaxed);
-                RequestId(format!("{:016x}-{number:x}", self.seed))
+                let number = self.issued.fetch_add(1, Ordering::Relaxed) + 1;
+                let drawn = (self.seed ^ number).wrapping_mul(GOLDEN_RATIO) >> 32;
+                let is_traced = drawn.checked_rem(trace_one_in.into()) == Some(0);
+                RequestId { text: format!("{:016x}{number:016x}", self.seed), is_traced: Some(is_traced) }
             }
         }
     }
@@ -108,12 +126,24 @@ mod tests {
     fn only_well_formed_client_ids_are_accepted() {
         let ids = RequestIds::new(7);
         for accepted in ["a", "A-b_9", &"x".repeat(64)] {
-            assert_eq!(ids.accept(Some(accepted)).as_str(), accepted);
+            let id = ids.accept(Some(accepted), 1);
+            assert_eq!((id.as_str(), id.trace_parent()), (accepted, None));
         }
         let mut seen = std::collections::HashSet::new();
         for replaced in [None, Some(""), Some("a b"), Some("é"), Some("a\n"), Some(&*"x".repeat(65))] {
-            let id = ids.accept(replaced);
-            assert!(id.as_str().starts_with("0000000000000007-") && seen.insert(id.as_str().to_owned()), "{id:?}");
+            let id = ids.accept(replaced, 1);
+            assert!(id.as_str().starts_with("0000000000000007") && seen.insert(id.as_str().to_owned()), "{id:?}");
+            assert_eq!(id.trace_parent(), Some(format!("00-{}-{}-01", id.as_str(), &id.as_str()[16..])));
         }
+    }
+
+    #[test]
+    fn share_of_requests_is_traced() {
+        let traced = |one_in| {
+            let ids = RequestIds::new(0x1234_5678_9abc);
+            (0..10_000).filter(|_| ids.accept(None, one_in).trace_parent().is_some_and(|p| p.ends_with("-01"))).count()
+        };
+        assert_eq!((traced(0), traced(1)), (0, 10_000));
+        assert!((80..=120).contains(&traced(100)), "{}", traced(100));
     }
 }

@@ -131,6 +131,13 @@ impl ApiClient {
         self.request(&format!("GET {path}")).send().await
     }
 
+    /// The value of a metric, by its name and labels; `None` where it is not exported.
+    pub async fn metric(&self, name: &str) -> Option<f64> {
+        let text = self.get("/metrics").await.text;
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
+        value
+    }
+
     /// The body of a page that must exist.
     pub async fn page(&self, path: &str) -> Value {
         let is_final = |answer: &ApiResponse| answer.status != 503 || !self.repeats_refused_reads;

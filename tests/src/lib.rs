@@ -25,6 +25,7 @@ mod test_bucket;
 mod test_certificates;
 mod test_member;
 mod test_origin;
+mod trace_receiver;
 mod webhook_receiver;
 
 use std::time::{Duration, Instant};
@@ -45,6 +46,7 @@ pub use test_bucket::TestBucket;
 pub use test_certificates::{KAFKA_USER, TestCertificates};
 pub use test_member::{TOKEN_SECRET, TestMember, admin, ann, bob, member, moderator, owner, token_key};
 pub use test_origin::TestOrigin;
+pub use trace_receiver::{ReceivedSpan, TraceReceiver};
 pub use webhook_receiver::{ReceivedWebhook, ReceiverBehavior, WebhookReceiver};
 
 /// How long something that must happen may take before the test fails. It is generous, because two

@@ -45,7 +45,8 @@ async fn fetch(request: web_sys::Request, env: Env, context: Context) -> worker:
     let instance = match WORKER_INSTANCE.get_or_init(|| start_instance(&env)) {
         Ok(instance) => instance,
         Err(detail) => {
-            let id = RequestIds::new(now_ms()).accept(request.headers().get("x-request-id").ok().flatten().as_deref());
+            let id =
+                RequestIds::new(now_ms()).accept(request.headers().get("x-request-id").ok().flatten().as_deref(), 0);
             return outgoing_response(problem(&id, Code::Internal, detail.as_str(), Vec::new())).await;
         }
     };

@@ -207,6 +207,7 @@ fn only_listed_headers_are_forwarded() {
             ("x-gailou-challenge", "answer"),
             ("cookie", "a=b"),
             ("connection", "keep-alive"),
+            ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
             ("x-forwarded-for", "203.0.113.9"),
             ("x-gailou-client", "203.0.113.9"),
             ("x-gailou-edge", "t=1,v2=00"),
@@ -249,6 +250,14 @@ fn only_listed_headers_are_forwarded() {
     };
     let signature = request.headers[SIGNATURE_HEADER].to_str().unwrap();
     assert_eq!(verify_request(SECRET, START_MS / 1_000, &signed, signature), Ok(()));
+
+    // An id of the edge's own is that of a trace, whatever trace the client says.
+    let headers = [TOKEN, JSON, ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")];
+    let answer = bed.send("POST", "/v1/subjects/article/a/comments", &headers, body);
+    let (request, _) = bed.drain_requests().remove(0);
+    let id = answer.header("x-request-id");
+    assert_eq!(id.len(), 32, "{id}");
+    assert_eq!(request.headers["traceparent"], format!("00-{id}-{}-00", &id[16..]));
 }
 
 #[test]

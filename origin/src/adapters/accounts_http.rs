@@ -16,7 +16,6 @@ use gailou_shared::token::{is_avatar, shown_name};
 use http_body_util::{BodyExt as _, Full, Limited};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tokio::time::timeout;
 
 use crate::adapters::https_client::{HttpsClient, https_client};
 use crate::circuit_breaker::CircuitBreaker;
@@ -24,7 +23,7 @@ use crate::config::AccountSettings;
 use crate::outage_log::OutageLog;
 use crate::ports::accounts::{Account, Accounts};
 use crate::ports::failure::Failure;
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 /// Largest answer that is read: that to 50 members with 1,000 friends each has 1.2 MB.
 const MAX_ACCOUNTS_BYTES: usize = 2 << 20;
@@ -81,8 +80,7 @@ impl AccountsClient {
         if !self.breaker.try_call(Instant::now()) {
             return Err("it did not answer a moment ago".into());
         }
-        let call = timeout(self.max_wait, self.post(members));
-        let answered = match measure_call("accounts", "look_up", call).await {
+        let answered = match measure_bounded("accounts", "look_up", self.max_wait, self.post(members)).await {
             Ok(Ok((status, answer))) => accounts(status, &answer, members),
             Ok(Err(failure)) => Err(failure),
             Err(_) => Err(format!("no answer in {} ms", self.max_wait.as_millis()).into()),

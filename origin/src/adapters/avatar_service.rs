@@ -11,7 +11,6 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty, LengthLimitError, Limited};
 use hyper::Request;
 use hyper::body::Incoming;
-use tokio::time::timeout;
 
 use crate::adapters::https_client::{HttpsClient, https_client};
 use crate::circuit_breaker::CircuitBreaker;
@@ -20,7 +19,7 @@ use crate::domain::avatar::AvatarHash;
 use crate::outage_log::OutageLog;
 use crate::ports::avatars::AvatarService;
 use crate::ports::failure::Failure;
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 /// Largest file that is taken: a picture of 160 pixels has 10 KB.
 const MAX_AVATAR_BYTES: usize = 256 << 10;
@@ -77,8 +76,7 @@ impl AvatarService for AvatarClient {
         if !self.breaker.try_call(Instant::now()) {
             return Err("it did not answer a moment ago".into());
         }
-        let call = timeout(AVATAR_TIMEOUT, self.get(hash));
-        let answered = match measure_call("avatars", "get", call).await {
+        let answered = match measure_bounded("avatars", "get", AVATAR_TIMEOUT, self.get(hash)).await {
             Ok(answered) => answered,
             Err(_) => Err(format!("no answer in {} s", AVATAR_TIMEOUT.as_secs()).into()),
         };

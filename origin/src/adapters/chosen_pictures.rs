@@ -7,14 +7,13 @@ use async_trait::async_trait;
 use axum::http::{Request, StatusCode};
 use bytes::Bytes;
 use http_body_util::Full;
-use tokio::time::timeout;
 
 use crate::adapters::avatar_service::{AVATAR_TIMEOUT, read_picture};
 use crate::adapters::https_client::{HttpsClient, PublicResolver, public_https_client};
 use crate::domain::webhook_address::WebhookUrl;
 use crate::ports::avatars::ChosenPictures;
 use crate::ports::failure::Failure;
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 /// Fetches from any address of the public internet, and from private ones if they are allowed.
 #[derive(Debug)]
@@ -45,7 +44,7 @@ impl ChosenPictureClient {
 #[async_trait]
 impl ChosenPictures for ChosenPictureClient {
     async fn fetch(&self, address: &str) -> Result<Option<Bytes>, Failure> {
-        let answered = measure_call("avatars", "get_chosen", timeout(AVATAR_TIMEOUT, self.get(address))).await;
+        let answered = measure_bounded("avatars", "get_chosen", AVATAR_TIMEOUT, self.get(address)).await;
         answered.map_err(|_| Failure::from(format!("no answer in {} s", AVATAR_TIMEOUT.as_secs())))?
     }
 }

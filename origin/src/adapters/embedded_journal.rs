@@ -9,13 +9,12 @@ use async_trait::async_trait;
 use gailou_shared::id::MemberId;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
 
 use crate::clock::Clock;
 use crate::domain::operation::{LoggedOperation, Operation, OperationOutcome, PersistedBatch, WebhookChange};
 use crate::ports::journal::{Journal, JournalError};
 use crate::ports::store::BatchWriter;
-use crate::telemetry::measure_call;
+use crate::telemetry::{measure_bounded, trace};
 
 /// Operations in one transaction. Beyond a thousand, sharing the cost of a commit gains little.
 const MAX_BATCH_OPERATIONS: usize = 1_000;
@@ -27,6 +26,15 @@ const APPEND_TIMEOUT: Duration = Duration::from_secs(5);
 
 type AppendAnswer = oneshot::Sender<Result<OperationOutcome, JournalError>>;
 
+/// An operation that waits for the writer.
+#[derive(Debug)]
+struct QueuedOperation {
+    logged: LoggedOperation,
+    answer: AppendAnswer,
+    /// The trace that it belongs to.
+    trace_parent: Option<String>,
+}
+
 /// Called after each commit with what it did.
 pub type OnCommit = Box<dyn Fn(&PersistedBatch) + Send>;
 
@@ -34,7 +42,7 @@ pub type OnCommit = Box<dyn Fn(&PersistedBatch) + Send>;
 #[derive(Debug)]
 pub struct EmbeddedJournal {
     clock: Clock,
-    queue: Mutex<Option<mpsc::Sender<(LoggedOperation, AppendAnswer)>>>,
+    queue: Mutex<Option<mpsc::Sender<QueuedOperation>>>,
     stopped: tokio::sync::Mutex<Option<oneshot::Receiver<()>>>,
 }
 
@@ -58,18 +66,20 @@ impl EmbeddedJournal {
 impl Journal for EmbeddedJournal {
     async fn append(&self, operation: Operation) -> Result<OperationOutcome, JournalError> {
         let (answer, outcome) = oneshot::channel();
+        let logged = LoggedOperation::new(self.clock.now(), operation);
+        let queued = QueuedOperation { logged, answer, trace_parent: trace::current_parent() };
         {
             // A mutex that is held for one push, never across an await.
             let queue = self.queue.lock();
             let queue = queue.as_ref().ok_or(JournalError::Closed)?;
-            queue.try_send((LoggedOperation::new(self.clock.now(), operation), answer)).map_err(|e| match e {
+            queue.try_send(queued).map_err(|e| match e {
                 mpsc::error::TrySendError::Full(_) => JournalError::Full,
                 mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
             })?;
         }
-        let outcome = measure_call("journal", "append", timeout(APPEND_TIMEOUT, outcome)).await;
-        let late = |_| JournalError::Unknown("the disk did not answer in time".into());
-        outcome.map_err(late)?.map_err(|_| JournalError::Closed)?
+        let outcome = async { outcome.await.map_err(|_| JournalError::Closed).flatten() };
+        let outcome = measure_bounded("journal", "append", APPEND_TIMEOUT, outcome).await;
+        outcome.map_err(|_| JournalError::Unknown("the disk did not answer in time".into())).flatten()
     }
 
     async fn resume(&self, _: MemberId, _: &str) -> Result<(), JournalError> {
@@ -86,26 +96,25 @@ impl Journal for EmbeddedJournal {
 }
 
 /// Writes queued operations in batches and answers them, until the queue is closed and empty.
-fn write_batches(
-    mut operations: mpsc::Receiver<(LoggedOperation, AppendAnswer)>,
-    store: &dyn BatchWriter,
-    on_commit: &OnCommit,
-) {
+fn write_batches(mut operations: mpsc::Receiver<QueuedOperation>, store: &dyn BatchWriter, on_commit: &OnCommit) {
     let (mut batch, mut answers) = (Vec::with_capacity(MAX_BATCH_OPERATIONS), Vec::with_capacity(MAX_BATCH_OPERATIONS));
-    while let Some((logged, answer)) = operations.blocking_recv() {
-        batch.push(logged);
-        answers.push(answer);
-        while batch.len() < MAX_BATCH_OPERATIONS
-            && let Ok((logged, answer)) = operations.try_recv()
-        {
+    let mut parents = Vec::new();
+    while let Some(first) = operations.blocking_recv() {
+        let mut next = Some(first);
+        while let Some(QueuedOperation { logged, answer, trace_parent }) = next {
             batch.push(logged);
             answers.push(answer);
+            parents.extend(trace_parent);
+            next = if batch.len() < MAX_BATCH_OPERATIONS { operations.try_recv().ok() } else { None };
         }
+        let spans = trace::batch_spans(batch.len(), parents.iter().map(String::as_str));
+        let _writing = spans.batch.enter();
         for (answer, outcome) in answers.drain(..).zip(write_batch(store, &batch, on_commit)) {
             // The caller may have been cancelled; the operation is stored all the same.
             let _ = answer.send(outcome);
         }
         batch.clear();
+        parents.clear();
     }
 }
 

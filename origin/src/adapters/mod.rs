@@ -1,6 +1,6 @@
 //! The adapters: one folder a technology, each known to [`crate::bootstrap`] alone.
 //!
-//! A driver crate (`rusqlite`, `sqlx`, `redis`, `rdkafka`, `tantivy`, `object_store`, `lettre`) is named in its own folder and nowhere else.
+//! A driver crate (`rusqlite`, `sqlx`, `redis`, `rdkafka`, `tantivy`, `object_store`, `lettre`, `opentelemetry_otlp`) is named in its own folder and nowhere else.
 
 pub mod accounts_http;
 pub mod avatar_service;
@@ -26,4 +26,6 @@ pub mod redis;
 pub mod smtp;
 pub mod sqlite;
 pub mod tantivy;
+#[cfg(feature = "otlp")]
+pub mod trace_collector;
 pub mod webhook_client;

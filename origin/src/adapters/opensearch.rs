@@ -14,7 +14,6 @@ use base64::prelude::BASE64_STANDARD;
 use gailou_shared::id::CommentId;
 use http_body_util::{BodyExt as _, Full, Limited};
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
 use crate::adapters::https_client::{HttpsClient, https_client};
 use crate::circuit_breaker::CircuitBreaker;
@@ -23,7 +22,7 @@ use crate::domain::search_index::{IndexStatus, SearchDocument, SearchFilter, sta
 use crate::domain::search_text::SearchCondition;
 use crate::ports::failure::Failure;
 use crate::ports::search_index::{SearchError, SearchIndex, SearchResult};
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 /// How long a search may take.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -124,7 +123,7 @@ impl OpenSearchIndex {
             let answer = answer.map_err(|error| unavailable(error.to_string()))?.to_bytes();
             Ok(EngineAnswer { status: head.status, body: serde_json::from_slice(&answer).unwrap_or(Value::Null) })
         };
-        let answered = measure_call("opensearch", operation, timeout(max_wait, call)).await;
+        let answered = measure_bounded("opensearch", operation, max_wait, call).await;
         let answered = answered.map_err(|_| unavailable("OpenSearch gave no answer in time")).flatten();
         match &answered {
             Ok(answer) if !answer.status.is_server_error() => self.breaker.record_success(),

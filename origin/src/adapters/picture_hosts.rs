@@ -11,14 +11,13 @@ use bytes::Bytes;
 use gailou_shared::limits::MAX_MEDIA_BYTES;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
-use tokio::time::timeout;
 use url::Url;
 
 use crate::adapters::https_client::{HttpsClient, PublicResolver, public_https_client};
 use crate::domain::webhook_address::check_place;
 use crate::ports::failure::Failure;
 use crate::ports::picture_hosts::{PictureFailure, PictureHosts};
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 /// How long a picture may take, with all redirects: 5 MiB at 350 KB/s.
 const PICTURE_TIMEOUT: Duration = Duration::from_secs(15);
@@ -93,7 +92,7 @@ async fn read_file(file: Incoming) -> Result<Bytes, PictureFailure> {
 #[async_trait]
 impl PictureHosts for PictureHostClient {
     async fn fetch(&self, address: &str) -> Result<Bytes, PictureFailure> {
-        let answered = measure_call("pictures", "get", timeout(PICTURE_TIMEOUT, self.get(address))).await;
+        let answered = measure_bounded("pictures", "get", PICTURE_TIMEOUT, self.get(address)).await;
         let too_late = || PictureFailure::NoAnswer(format!("no answer in {} s", PICTURE_TIMEOUT.as_secs()).into());
         answered.map_err(|_| too_late())?
     }

@@ -9,11 +9,10 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt as _, Full, Limited};
-use tokio::time::timeout;
 
 use crate::adapters::https_client::{HttpsClient, https_client};
 use crate::ports::failure::Failure;
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 /// How long a call may take; a visitor waits for up to three of them.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -58,7 +57,7 @@ impl ProviderHttp {
             let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|error| error.to_string())?;
             Ok(Response::from_parts(parts, body.to_bytes().to_vec()))
         };
-        match measure_call("provider", "sign_in", timeout(CALL_TIMEOUT, call)).await {
+        match measure_bounded("provider", "sign_in", CALL_TIMEOUT, call).await {
             Ok(answered) => answered.map_err(CallFailure),
             Err(_) => Err(CallFailure(format!("no answer in {} ms", CALL_TIMEOUT.as_millis()).into())),
         }

@@ -18,7 +18,7 @@ use crate::circuit_breaker::CircuitBreaker;
 use crate::outage_log::OutageLog;
 use crate::ports::failure::Failure;
 use crate::ports::mailer::{Mail, MailError, Mailer};
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 /// How long it may take to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -162,7 +162,7 @@ impl Mailer for SmtpMailer {
         if !self.breaker.try_call(Instant::now()) {
             return Err(MailError::Away("it did not answer a moment ago".into()));
         }
-        let sent = measure_call("mail", "send", timeout(SEND_TIMEOUT, self.transport.send(message))).await;
+        let sent = measure_bounded("mail", "send", SEND_TIMEOUT, self.transport.send(message)).await;
         let sent = match sent {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => {

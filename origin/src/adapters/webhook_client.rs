@@ -6,12 +6,11 @@ use async_trait::async_trait;
 use axum::http::{Request, Uri, header};
 use bytes::Bytes;
 use http_body_util::Full;
-use tokio::time::timeout;
 
 use crate::adapters::https_client::{HttpsClient, PublicResolver, public_https_client};
 use crate::ports::failure::Failure;
 use crate::ports::webhook_sender::{WEBHOOK_TIMEOUT, WebhookCall, WebhookSender};
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 const WEBHOOK_ID_HEADER: &str = "webhook-id";
 const WEBHOOK_TIMESTAMP_HEADER: &str = "webhook-timestamp";
@@ -47,7 +46,7 @@ impl WebhookSender for WebhookClient {
             .body(Full::from(call.body))
             .map_err(Failure::with_causes)?;
         // The head of the answer is all that counts; its body is dropped with its connection.
-        let answered = measure_call("webhook", "send", timeout(WEBHOOK_TIMEOUT, self.client.request(request))).await;
+        let answered = measure_bounded("webhook", "send", WEBHOOK_TIMEOUT, self.client.request(request)).await;
         let answered = answered.map_err(|_| Failure::from(format!("no answer in {} s", WEBHOOK_TIMEOUT.as_secs())))?;
         Ok(answered.map_err(Failure::with_causes)?.status().as_u16())
     }

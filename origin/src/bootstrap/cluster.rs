@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use gailou_shared::id::{SLOT_COUNT, Slot};
+use metrics::{describe_gauge, gauge};
 use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -55,6 +56,7 @@ use crate::state::change_feed::ChangeFeed;
 use crate::state::erased_members::ErasedMembers;
 use crate::state::page_cache::PageCache;
 use crate::state::read_counters::ReadCounters;
+use crate::telemetry::Collector;
 
 /// How often a process reads what the installation has decided of its broker.
 const BROKER_STATE_INTERVAL: Duration = Duration::from_secs(1);
@@ -152,7 +154,6 @@ pub(super) async fn open(
     // Without one, the loop that renews it says so and goes on.
     let lease = if role.serves() { node_lease.renew_or_take(0).await.unwrap_or_default() } else { None };
     let change_feed = Arc::new(ChangeFeed::new(servers.tables.count_databases()));
-    let collectors = vec![job.metrics.clone() as Arc<_>, cached_store.clone() as Arc<_>];
     let Servers { tables, broker, counters, popularity, revisions, shared_rates, .. } = servers;
     let cluster = Arc::new(Cluster {
         tables: tables.clone(),
@@ -166,6 +167,9 @@ pub(super) async fn open(
         jobs: TaskTracker::new(),
         failed: watch::Sender::new(None),
     });
+    let mut collectors = vec![cached_store.clone() as Arc<dyn Collector>, cluster.job.rewinds.clone(), cluster.clone()];
+    // A process that persists nothing counts nothing of it.
+    collectors.extend(role.runs_jobs().then(|| cluster.job.metrics.clone() as Arc<dyn Collector>));
     Ok(Adapters {
         store: cached_store,
         table_backup: tables.clone(),
@@ -413,6 +417,13 @@ impl Cluster {
     }
 }
 
+impl Collector for Cluster {
+    fn collect(&self) {
+        describe_gauge!("gailou_broker_stopped", "Whether the broker is stopped, so that nothing is acknowledged.");
+        gauge!("gailou_broker_stopped").set(f64::from(u8::from(self.broker.stopped().is_some())));
+    }
+}
+
 #[async_trait]
 impl Dependencies for Cluster {
     async fn check_dependencies(&self) -> Vec<DependencyStatus> {
@@ -424,15 +435,15 @@ impl Dependencies for Cluster {
         let mysql = slots.into_iter().enumerate().map(|(shard, slot)| async move {
             let slots: Vec<Slot> = slot.into_iter().collect();
             let answer = self.tables.read_positions(OperationStream::Comments, &slots).await;
-            status(format!("mysql/{shard}"), true, answer)
+            status(format!("mysql/{shard}"), answer)
         });
-        let redis = async { status("redis".into(), false, self.counters.find_lost_slots(&[Slot::FIRST]).await) };
+        let redis = async { status("redis".into(), self.counters.find_lost_slots(&[Slot::FIRST]).await) };
         let kafka = async {
             let answer = match self.broker.stopped() {
                 Some(reason) => Err(BrokerError::Stopped(reason.into())),
                 None => self.broker.end_offset(Topic::Comments, 0).await,
             };
-            status("kafka".into(), false, answer)
+            DependencyStatus { serves_reads: false, takes_writes: true, ..status("kafka".into(), answer) }
         };
         let (mut all, redis, kafka) = tokio::join!(join_all(mysql), redis, kafka);
         all.extend([redis, kafka]);
@@ -440,6 +451,8 @@ impl Dependencies for Cluster {
     }
 }
 
-fn status<T, E: std::fmt::Display>(name: String, is_tables: bool, answer: Result<T, E>) -> DependencyStatus {
-    DependencyStatus { name, is_tables, problem: answer.err().map(|error| error.to_string()) }
+/// A server that comments are read from.
+fn status<T, E: std::fmt::Display>(name: String, answer: Result<T, E>) -> DependencyStatus {
+    let problem = answer.err().map(|error| error.to_string());
+    DependencyStatus { name, serves_reads: true, takes_writes: false, problem }
 }

@@ -83,6 +83,6 @@ struct EmbeddedDependencies(Arc<SqliteStore>);
 impl Dependencies for EmbeddedDependencies {
     async fn check_dependencies(&self) -> Vec<DependencyStatus> {
         let problem = self.0.read_last_id().await.err().map(|error| error.to_string());
-        vec![DependencyStatus { name: "store".into(), is_tables: true, problem }]
+        vec![DependencyStatus { name: "store".into(), serves_reads: true, takes_writes: true, problem }]
     }
 }

@@ -7,6 +7,8 @@
 pub mod cluster;
 pub mod data_directory;
 mod embedded;
+pub mod logging;
+mod loop_metrics;
 pub mod mail;
 pub mod pictures;
 pub mod restore;
@@ -33,6 +35,7 @@ use crate::adapters::memory::rate_limits::MemoryRateCounters;
 use crate::adapters::object_store::ObjectBlobs;
 use crate::adapters::public_address;
 use crate::adapters::webhook_client::WebhookClient;
+use crate::bootstrap::loop_metrics::LoopMetrics;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::altcha::AltchaKey;
@@ -43,11 +46,12 @@ use crate::domain::unsubscribe::UnsubscribeKey;
 use crate::domain::visitor::VisitorKey;
 use crate::http::LocalRenderer;
 use crate::jobs::index_comments::IndexMetrics;
-use crate::jobs::notify::EventNotifier;
+use crate::jobs::notify::{EventNotifier, EventQueueMetrics};
 use crate::jobs::push::{PushMetrics, Pusher};
 use crate::jobs::{
     deliver_webhooks, end_members, follow_change_feed, follow_erasures, follow_standings, index_comments,
-    keep_refused_texts, notify, push, rank_again, send_mails, share_read_counts, sweep, sweep_media,
+    keep_refused_texts, measure_installation, notify, push, rank_again, send_mails, share_read_counts, sweep,
+    sweep_media,
 };
 use crate::ports::accounts::Accounts as _;
 use crate::ports::broker::Broker;
@@ -78,6 +82,7 @@ use crate::state::refused_sites::RefusedSites;
 use crate::state::settings::CurrentSettings;
 use crate::state::standings::MemberStandings;
 use crate::state::taken_names::TakenNames;
+use crate::state::write_health::{WatchedJournal, WriteHealth};
 use crate::state::{AppState, ProcessRole};
 use crate::telemetry;
 use crate::telemetry::Collector;
@@ -162,13 +167,12 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
     let member_keys = token_secret::member_keys(&config, &**tables).await?;
     // In a cluster the row of a node number says where its ids begin.
     let last_id = if config.cluster.is_some() { None } else { tables.read_last_id().await? };
-    let push_metrics = pushes(&config, role).then(|| Arc::new(PushMetrics::default()));
+    let metrics = LoopMetrics::new(&config, role);
     let mut collectors = adapters.collectors;
     let degrade = Arc::new(DegradeSwitches::new(config.adjustable.degrade.clone(), adapters.reads.clone()));
     collectors.extend([adapters.reads.clone() as Arc<dyn Collector>, adapters.writes.clone(), degrade.clone()]);
-    collectors.extend(push_metrics.clone().map(|metrics| metrics as Arc<dyn Collector>));
-    let index_metrics = role.runs_jobs().then(Arc::<IndexMetrics>::default);
-    collectors.extend(index_metrics.clone().map(|metrics| metrics as Arc<dyn Collector>));
+    collectors.extend(metrics.collectors());
+    let write_health = Arc::<WriteHealth>::default();
     let state = Arc::new(AppState {
         search: search::choose(&config),
         media: media(&config)?,
@@ -213,7 +217,8 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         read_counters: adapters.read_counters,
         popularity: adapters.popularity,
         revisions: adapters.revisions,
-        journal: adapters.journal,
+        journal: Arc::new(WatchedJournal { journal: adapters.journal, health: write_health.clone() }),
+        write_health,
         store: Arc::new(RedactedStore::new(adapters.store, adapters.erased_members.clone())),
         erased_members: adapters.erased_members,
         exports: Arc::new(Semaphore::new(MAX_EXPORTS)),
@@ -242,7 +247,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         tasks: TaskTracker::new(),
         state,
     };
-    process.start(push_metrics, index_metrics).await?;
+    process.start(metrics).await?;
     Ok(Arc::new(process))
 }
 
@@ -283,11 +288,7 @@ async fn choose_adapters(config: &Config, _: ProcessRole, clock: &Clock) -> anyh
 
 impl Process {
     /// Starts the loops of this role.
-    async fn start(
-        &self,
-        push_metrics: Option<Arc<PushMetrics>>,
-        index_metrics: Option<Arc<IndexMetrics>>,
-    ) -> anyhow::Result<()> {
+    async fn start(&self, metrics: LoopMetrics) -> anyhow::Result<()> {
         let state = &self.state;
         self.spawn(telemetry::run_upkeep());
         self.spawn(follow_erasures::run(Arc::downgrade(&state.erased_members), state.tables.clone()));
@@ -310,21 +311,20 @@ impl Process {
                 self.spawn(follow_change_feed::run(feed, state.tables.clone(), rewinds, clock, database));
             }
             let edge = &state.config.edge;
-            let pushed_elsewhere = edge.url.is_some() && push_metrics.is_none();
+            let pushed_elsewhere = edge.url.is_some() && metrics.push.is_none();
             let declared = pushed_elsewhere.then_some((edge.hot_per_minute, edge.fresh_for));
             self.spawn(share_read_counts::run(state.read_counters.clone(), state.popularity.clone(), declared));
         }
-        if let Some(pusher) = push_metrics.and_then(|metrics| pusher(state, metrics)) {
+        if let Some(pusher) = metrics.push.and_then(|metrics| pusher(state, metrics)) {
             self.spawn(push::run(Arc::new(pusher)));
         }
-        if let Some(metrics) = index_metrics {
-            self.start_indexing(metrics);
-        }
-        if state.role.runs_jobs() {
+        if let Some(metrics) = metrics.jobs {
+            self.start_indexing(metrics.index);
+            self.start_notifying(metrics.events);
+            self.spawn(measure_installation::run(Arc::downgrade(state), metrics.installation));
             self.spawn(sweep::run(Arc::downgrade(state)));
             self.spawn(sweep_media::run(Arc::downgrade(state)));
             self.spawn(end_members::run(Arc::downgrade(state)));
-            self.start_notifying();
             let sender = Arc::new(WebhookClient::new(state.config.webhooks.allow_private));
             self.spawn(deliver_webhooks::run(Arc::downgrade(state), sender));
         }
@@ -336,7 +336,7 @@ impl Process {
     }
 
     /// Starts what notifies members of what happened.
-    fn start_notifying(&self) {
+    fn start_notifying(&self, metrics: Arc<EventQueueMetrics>) {
         let state = &self.state;
         let sender = mail::sender(state).map(Arc::new);
         let notifier = Arc::new(EventNotifier {
@@ -348,6 +348,7 @@ impl Process {
             mails_owner: sender.as_ref().is_some_and(|sender| sender.owner.is_some()),
             clock: state.clock.clone(),
             name: hex::encode(rand::random::<[u8; 8]>()),
+            metrics,
         });
         for database in 0..state.change_feed.databases() {
             self.spawn(notify::run(notifier.clone(), database));
@@ -465,11 +466,6 @@ pub fn media(config: &Config) -> anyhow::Result<Option<MediaStore>> {
     Ok(Some(MediaStore::new(Arc::new(blobs))))
 }
 
-/// Whether this process pushes to an edge.
-fn pushes(config: &Config, role: ProcessRole) -> bool {
-    role.runs_jobs() && config.edge.url.is_some() && config.edge.secret.is_some()
-}
-
 /// The pusher to the configured edge.
 fn pusher(state: &Arc<AppState>, metrics: Arc<PushMetrics>) -> Option<Pusher> {
     let edge = &state.config.edge;
@@ -482,7 +478,6 @@ fn pusher(state: &Arc<AppState>, metrics: Arc<PushMetrics>) -> Option<Pusher> {
         read_counters: state.read_counters.clone(),
         hot_per_minute: edge.hot_per_minute,
         fresh_for: edge.fresh_for,
-        max_writes_per_day: edge.max_writes_per_day.into(),
         metrics,
     })
 }

@@ -16,6 +16,7 @@ mod doctor;
 mod export;
 mod export_file;
 mod health;
+mod http_get;
 mod import;
 pub mod input;
 mod migrate;
@@ -28,6 +29,7 @@ mod settings;
 mod shard;
 mod slot_range;
 mod token;
+mod top;
 mod warm;
 mod words;
 
@@ -35,6 +37,7 @@ use std::ffi::OsString;
 use std::future::Future;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use admin_command::AdminCommand;
 use clap::{Args, Parser, Subcommand};
@@ -42,10 +45,11 @@ use export_file::ExportFile;
 use input::CommandInput;
 use rustix::fs::Mode;
 use tokio::sync::watch;
-use tracing_subscriber::EnvFilter;
 
-use crate::config::{Config, Options};
+use crate::bootstrap::logging::Traces;
+use crate::config::{Config, Options, TelemetrySettings};
 use crate::state::ProcessRole;
+use crate::telemetry::set_slow;
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -134,6 +138,8 @@ enum Command {
     },
     /// Ask the server that runs at the configured address whether it lives; exit with 1 if it does not
     Health,
+    /// Show what running processes do, by their metrics, once a second
+    Top(top::TopArguments),
     /// Compare comments with counters, ranks, histories, outboxes and caches; exit with 1 if a difference is not repaired
     Reconcile(reconcile::ReconcileArguments),
     /// Build the search index again from all comments; the former one answers meanwhile
@@ -185,6 +191,7 @@ enum Work {
     Token(token::Token),
     Restore(PathBuf),
     AskHealth,
+    Top(top::TopArguments),
     Command(AdminCommand, CommandInput),
 }
 
@@ -207,6 +214,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Admin => Work::Command(AdminCommand::Admin, CommandInput::Nothing),
         Command::Token(token) => Work::Token(token),
         Command::Health => Work::AskHealth,
+        Command::Top(arguments) => Work::Top(arguments),
         Command::Import { file, strict, fetch_pictures, export } => {
             let command = AdminCommand::Import { strict, fetch_pictures };
             match ExportFile::new(export, fetch_pictures, &file) {
@@ -240,11 +248,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(config) => config,
         Err(error) => return report_error(&error.into(), EXIT_USAGE),
     };
+    let telemetry = config.telemetry.clone();
+    set_slow(Duration::from_millis(telemetry.slow_statement_ms.into()));
     match work {
         Work::RunProcess(role @ (ProcessRole::Serve | ProcessRole::Job)) if config.cluster.is_none() => {
             refuse_without_cluster(role)
         }
-        Work::RunProcess(role) => in_runtime("info", serve::run(config, role, listens)),
+        Work::RunProcess(role) => in_runtime(true, &telemetry, serve::run(config, role, listens)),
         Work::Token(token) => match token.sign(&config) {
             Ok(text) => {
                 print_line(&text);
@@ -252,9 +262,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             }
             Err(error) => report_error(&error, EXIT_FAILED),
         },
-        Work::Restore(path) => in_runtime("warn", restore::run(&config, &path)),
-        Work::AskHealth => in_runtime("warn", async move { health::run(&config).await }),
-        Work::Command(call, input) => in_runtime("warn", dispatch::run_command(config, call, input)),
+        Work::Restore(path) => in_runtime(false, &telemetry, restore::run(&config, &path)),
+        Work::AskHealth => in_runtime(false, &telemetry, async move { health::run(&config).await }),
+        Work::Top(arguments) => in_runtime(false, &telemetry, async move { top::run(&config, arguments).await }),
+        Work::Command(call, input) => in_runtime(false, &telemetry, dispatch::run_command(config, call, input)),
     }
 }
 
@@ -282,20 +293,19 @@ async fn wait_for_stop(mut stop: watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// The library of passkeys logs each wrong answer of a stranger as an error; the service says which ones matter.
-const LIBRARY_LEVELS: &str = "webauthn_rs=off,webauthn_rs_core=off";
-
-/// Runs `work` with logs of this level (`RUST_LOG` changes it) on standard error.
-fn in_runtime(level: &str, work: impl Future<Output = anyhow::Result<u8>>) -> u8 {
-    let filter =
-        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("{level},{LIBRARY_LEVELS}")));
-    let colours = io::IsTerminal::is_terminal(&io::stderr());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colours).init();
+/// Runs `work` with its log on standard error. A process that runs on says more than a command, and is traced.
+fn in_runtime(is_process: bool, settings: &TelemetrySettings, work: impl Future<Output = anyhow::Result<u8>>) -> u8 {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return report_error(&error.into(), EXIT_FAILED),
     };
+    let traces = match Traces::open(settings, is_process.then(|| runtime.handle())) {
+        Ok(traces) => traces,
+        Err(error) => return report_error(&error, EXIT_USAGE),
+    };
+    traces.start_log(if is_process { "info" } else { "warn" }, settings);
     let done = runtime.block_on(work);
+    traces.close();
     // A thread that still reads standard input must not delay the end.
     runtime.shutdown_background();
     done.unwrap_or_else(|error| report_error(&error, EXIT_FAILED))

@@ -32,6 +32,7 @@ mod secret;
 mod settings;
 mod sources;
 mod subject_types;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -77,6 +78,7 @@ use serde_json::{Map, Value};
 use settings::Settings;
 use sources::Sources;
 pub use subject_types::{HotWeightSettings, SubjectType};
+pub use telemetry::{LogFormat, TelemetrySettings};
 pub use tokens::TokenSettings;
 pub use trusted_proxies::TrustedProxies;
 pub use values::is_plain;
@@ -134,6 +136,7 @@ pub struct Config {
     pub mail: MailSettings,
     pub webhooks: WebhookSettings,
     pub compat: CompatSettings,
+    pub telemetry: TelemetrySettings,
     /// The servers of a cluster; without them everything is embedded.
     pub cluster: Option<ClusterSettings>,
     /// At most [`gailou_shared::limits::MAX_SUBJECT_TYPES`].
@@ -237,6 +240,7 @@ impl Config {
             mail,
             webhooks,
             compat,
+            telemetry,
             tokens,
             ..
         } = settings;
@@ -273,6 +277,7 @@ impl Config {
             mail,
             webhooks,
             compat,
+            telemetry,
             cluster,
             types,
         }

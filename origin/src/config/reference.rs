@@ -15,7 +15,7 @@ use crate::config::{
     AccountSettings, AuthSettings, AvatarSettings, BlockedSettings, ChallengeSettings, ClassifierSettings,
     ClusterTuning, CompatSettings, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, HotWeightSettings,
     LimitSettings, MailSettings, MediaSettings, NameSettings, PageSettings, ProviderSettings, RetentionSettings,
-    RuleSettings, SearchSettings, SubjectType, TokenSettings, TurnstileSettings, WebhookSettings,
+    RuleSettings, SearchSettings, SubjectType, TelemetrySettings, TokenSettings, TurnstileSettings, WebhookSettings,
 };
 
 /// One setting.
@@ -54,6 +54,7 @@ pub(super) fn entries() -> Vec<SettingEntry> {
     entries.extend(section::<MailSettings>("mail.", &defaults.mail));
     entries.extend(section::<WebhookSettings>("webhooks.", &defaults.webhooks));
     entries.extend(section::<CompatSettings>("compat.", &defaults.compat));
+    entries.extend(section::<TelemetrySettings>("telemetry.", &defaults.telemetry));
     entries.extend(section::<ClusterTuning>("cluster.", &defaults.cluster));
     entries.extend(section("types.NAME.", &SubjectType::default()));
     entries.extend(section("types.NAME.weights.", &HotWeightSettings::default()));

@@ -15,7 +15,7 @@ use crate::config::{
     AccountSettings, AuthSettings, AvatarSettings, ChallengeSettings, ClassifierSettings, ClusterTuning,
     CompatSettings, ConnectionSettings, CorsSettings, DegradeSettings, EdgeSettings, LimitSettings, MailSettings,
     MediaSettings, NameSettings, PageSettings, RetentionSettings, RuleSettings, SearchSettings, Secret, SubjectType,
-    TokenSettings, TrustedProxies, Urls, WebhookSettings, cluster,
+    TelemetrySettings, TokenSettings, TrustedProxies, Urls, WebhookSettings, cluster,
 };
 
 /// All settings as they are written.
@@ -97,6 +97,8 @@ pub(super) struct Settings {
     pub(super) webhooks: WebhookSettings,
     /// `compat`
     pub(super) compat: CompatSettings,
+    /// `telemetry`
+    pub(super) telemetry: TelemetrySettings,
     /// `cluster`
     pub(super) cluster: ClusterTuning,
     /// `types`
@@ -136,6 +138,7 @@ impl Default for Settings {
             mail: MailSettings::default(),
             webhooks: WebhookSettings::default(),
             compat: CompatSettings::default(),
+            telemetry: TelemetrySettings::default(),
             cluster: ClusterTuning::default(),
             types: BTreeMap::new(),
         }

@@ -77,6 +77,12 @@ impl IdGenerator {
         state.last_ms
     }
 
+    /// Whether it may issue ids now.
+    pub fn has_lease(&self) -> bool {
+        let lease = self.0.lock().lease;
+        lease.is_some_and(|lease| lease.until.is_none_or(|until| BootInstant::now() < until))
+    }
+
     /// The last millisecond used.
     pub fn last_ms(&self) -> u64 {
         self.0.lock().last_ms

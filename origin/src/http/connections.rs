@@ -41,6 +41,7 @@ pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Connections that are open.
 const OPEN_CONNECTIONS: &str = "gailou_http_connections";
+const MAX_CONNECTIONS: &str = "gailou_http_connections_max";
 
 /// The most connections there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +97,8 @@ pub(super) struct ConnectionState {
 impl Connections {
     pub(super) fn new(bounds: ConnectionBounds) -> Self {
         describe_gauge!(OPEN_CONNECTIONS, "Open connections.");
+        describe_gauge!(MAX_CONNECTIONS, "Connections beyond which the idlest are closed.");
+        gauge!(MAX_CONNECTIONS).set(bounds.total as f64);
         Self { bounds, epoch: Instant::now(), open: Mutex::default(), gauge: gauge!(OPEN_CONNECTIONS) }
     }
 

@@ -27,13 +27,15 @@ enum Liveness {
     Ok,
 }
 
-/// Whether requests can be served, and the state of each dependency.
+/// Whether comments can be read, whether they can be written, and the state of each dependency.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Readiness {
     /// Each dependency by its name.
     dependencies: BTreeMap<String, DependencyState>,
-    /// `ok` when every dependency is, `failed` when no tables answer.
+    /// `ok` when every dependency and the writes are, `failed` when nothing answers that comments are read from.
     status: ReadinessStatus,
+    /// Whether writes are stored. A process that stores none still answers reads, so this alone is not `failed`.
+    writes: DependencyState,
 }
 
 /// Whether requests can be served.
@@ -53,6 +55,12 @@ enum DependencyState {
     Failed,
 }
 
+impl DependencyState {
+    fn of(is_ok: bool) -> Self {
+        if is_ok { Self::Ok } else { Self::Failed }
+    }
+}
+
 /// Whether the process is alive.
 #[utoipa::path(
     get, path = "/healthz", tag = "operations",
@@ -62,15 +70,15 @@ pub(super) async fn get_health() -> impl IntoResponse {
     ([(header::CACHE_CONTROL, "no-store")], Json(HealthStatus { status: Liveness::Ok }))
 }
 
-/// Whether requests can be served.
+/// Whether comments can be read.
 #[utoipa::path(
     get, path = "/readyz", tag = "operations",
     responses(
         (
-            status = 200, description = "Requests can be served; `degraded` when a dependency fails that is not needed for that.", body = Readiness,
+            status = 200, description = "Comments can be read; `degraded` when a dependency fails, or writes are not stored.", body = Readiness,
         ),
         (
-            status = 503, description = "Requests cannot be served; `dependencies` names what is missing.",
+            status = 503, description = "No comments can be read; `dependencies` names what is missing.",
             content((Readiness = "application/json"), (Problem = "application/problem+json")),
         ),
     ),
@@ -80,8 +88,10 @@ pub(super) async fn get_readiness(
     State(outages): State<Arc<DependencyOutages>>,
 ) -> impl IntoResponse {
     let found = app.dependencies.check_dependencies().await;
-    let can_work = found.iter().any(|dependency| dependency.is_tables && dependency.problem.is_none());
-    let summary = match (can_work, found.iter().all(|dependency| dependency.problem.is_none())) {
+    let can_read = found.iter().any(|dependency| dependency.serves_reads && dependency.problem.is_none());
+    let can_write = !app.write_health.is_failing()
+        && found.iter().all(|dependency| !dependency.takes_writes || dependency.problem.is_none());
+    let summary = match (can_read, can_write && found.iter().all(|dependency| dependency.problem.is_none())) {
         (true, true) => ReadinessStatus::Ok,
         (true, false) => ReadinessStatus::Degraded,
         (false, _) => ReadinessStatus::Failed,
@@ -89,11 +99,11 @@ pub(super) async fn get_readiness(
     let mut dependencies = BTreeMap::new();
     for status in found {
         outages.log(&status);
-        let state = if status.problem.is_none() { DependencyState::Ok } else { DependencyState::Failed };
-        dependencies.insert(status.name, state);
+        dependencies.insert(status.name, DependencyState::of(status.problem.is_none()));
     }
-    let status = if can_work { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, [(header::CACHE_CONTROL, "no-store")], Json(Readiness { dependencies, status: summary }))
+    let writes = DependencyState::of(can_write);
+    let status = if can_read { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, [(header::CACHE_CONTROL, "no-store")], Json(Readiness { dependencies, status: summary, writes }))
 }
 
 /// What an operator watches, for Prometheus.

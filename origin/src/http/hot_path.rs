@@ -59,7 +59,7 @@ impl HotPath {
         let mut response =
             send(&page, request.headers().get(header::IF_NONE_MATCH), accept_encoding::best(request.headers()));
         let headers = response.headers_mut();
-        headers.insert(request_id::REQUEST_ID_HEADER, request_id::of(request.headers()));
+        headers.insert(request_id::REQUEST_ID_HEADER, request_id::of(request.headers(), None));
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, cors::ANY_SITE);
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, NO_SNIFFING);
         Some(response)

@@ -19,6 +19,7 @@ pub mod invalidate_changed;
 #[cfg(feature = "cluster")]
 pub mod keep_node_lease;
 pub mod keep_refused_texts;
+pub mod measure_installation;
 pub mod notify;
 pub mod pass_rewinds;
 pub mod persist;

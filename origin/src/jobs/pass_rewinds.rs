@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use metrics::{counter, describe_counter};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
@@ -16,6 +17,7 @@ use crate::clock::Clock;
 use crate::domain::positions::OperationStream;
 use crate::outage_log::OutageLog;
 use crate::ports::store::Rewinds;
+use crate::telemetry::Collector;
 
 /// For how long a database counts as passed: all partitions find within some seconds that it has gone back.
 const SAME_REWIND_WINDOW: Duration = Duration::from_secs(20);
@@ -44,6 +46,13 @@ struct FoundRewinds {
 impl fmt::Debug for RewindPasser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RewindPasser").field("passes", &self.passes).finish_non_exhaustive()
+    }
+}
+
+impl Collector for RewindPasser {
+    fn collect(&self) {
+        describe_counter!("gailou_database_rewinds_total", "How often a database was found to have gone back.");
+        counter!("gailou_database_rewinds_total").absolute(self.count_found());
     }
 }
 

@@ -87,6 +87,8 @@ pub struct Record {
     pub partition: u32,
     pub offset: u64,
     pub payload: Vec<u8>,
+    /// The trace that it belongs to, where it is traced.
+    pub trace_parent: Option<String>,
 }
 
 /// A record that could not be stored, as the dead-letter topic keeps it.

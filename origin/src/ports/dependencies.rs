@@ -9,8 +9,10 @@ use async_trait::async_trait;
 pub struct DependencyStatus {
     /// Such as `store`, `mysql/0`, `redis`.
     pub name: String,
-    /// Whether it holds tables; while none of these answers, nothing works.
-    pub is_tables: bool,
+    /// Whether comments are read from it; while none of these answers, no request can be served.
+    pub serves_reads: bool,
+    /// Whether every write goes through it.
+    pub takes_writes: bool,
     /// Why it does not answer; `None` while it does.
     pub problem: Option<String>,
 }

@@ -150,6 +150,8 @@ impl Collector for Admission {
         describe_gauge!("gailou_admission_running", "Requests in progress, by kind.");
         gauge!("gailou_admission_running", "kind" => self.kind)
             .set((self.max_running - self.places.available_permits()) as f64);
+        describe_gauge!("gailou_admission_max", "Requests that may be in progress, by kind.");
+        gauge!("gailou_admission_max", "kind" => self.kind).set(self.max_running as f64);
         describe_gauge!("gailou_admission_waiting", "Requests that wait for their turn, by kind.");
         gauge!("gailou_admission_waiting", "kind" => self.kind).set(self.waiting.load(Ordering::Relaxed) as f64);
         describe_counter!("gailou_admission_refused_total", "Requests refused for overload, by kind.");

@@ -25,11 +25,12 @@ pub mod sign_in;
 pub mod standings;
 pub mod taken_names;
 pub mod visitor_writes;
+pub mod write_health;
 
 use std::sync::Arc;
 
 use gailou_shared::cursor::CursorKey;
-use gailou_shared::id::{CommentId, SubjectKey};
+use gailou_shared::id::{CommentId, IMPORT_NODE, SubjectKey};
 use gailou_shared::member_keys::MemberKeys;
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::{Member, VerifiedToken};
@@ -76,6 +77,7 @@ use crate::state::settings::CurrentSettings;
 use crate::state::sign_in::SignIn;
 use crate::state::standings::MemberStandings;
 use crate::state::taken_names::TakenNames;
+use crate::state::write_health::WriteHealth;
 use crate::telemetry;
 use crate::telemetry::Collector;
 
@@ -126,6 +128,8 @@ pub struct AppState {
     /// The tables under the store: settings, the change feed, transfers and checks are never cached.
     pub tables: Arc<dyn Tables>,
     pub journal: Arc<dyn Journal>,
+    /// Whether the journal stores what it is given.
+    pub write_health: Arc<WriteHealth>,
     pub ids: IdGenerator,
     pub page_cache: Arc<PageCache>,
     pub change_feed: Arc<ChangeFeed>,
@@ -220,6 +224,19 @@ impl AppState {
             );
             gauge!("gailou_change_feed_age_seconds").set(age_ms as f64 / 1_000.0);
         }
+        self.write_health.collect();
+        if self.config.cluster.is_some() && self.role.serves() {
+            describe_gauge!(
+                "gailou_node_held",
+                "Whether this process has a node number, without which it takes no new comments."
+            );
+            gauge!("gailou_node_held").set(f64::from(u8::from(self.ids.has_lease())));
+            describe_gauge!("gailou_node_numbers", "Node numbers that processes can have.");
+            gauge!("gailou_node_numbers").set(IMPORT_NODE as f64);
+        }
+        let process = metrics_process::Collector::default();
+        process.describe();
+        process.collect();
         for collector in &self.collectors {
             collector.collect();
         }

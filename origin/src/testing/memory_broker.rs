@@ -207,7 +207,7 @@ impl PartitionOffsets for MemoryBroker {
     async fn read_record(&self, topic: Topic, partition: u32, offset: u64) -> Result<Option<Record>, BrokerError> {
         let state = self.state();
         let payload = state.payloads.get(&(topic, partition)).and_then(|payloads| payloads.get(offset as usize));
-        Ok(payload.map(|payload| Record { topic, partition, offset, payload: payload.clone() }))
+        Ok(payload.map(|payload| Record { topic, partition, offset, payload: payload.clone(), trace_parent: None }))
     }
 
     async fn end_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {
@@ -291,7 +291,7 @@ impl MemoryConsumer {
                 && let Some(payload) = payloads.get(*next as usize)
             {
                 let (topic, offset, payload) = (self.topic, *next, payload.clone());
-                self.buffered.push(Record { topic, partition, offset, payload });
+                self.buffered.push(Record { topic, partition, offset, payload, trace_parent: None });
                 *next += 1;
             }
         }

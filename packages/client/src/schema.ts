@@ -59,7 +59,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether requests can be served. */
+        /** Whether comments can be read. */
         get: operations["get_readiness"];
         put?: never;
         post?: never;
@@ -2994,14 +2994,16 @@ export interface components {
             /** @description The newest notification that they have read: it and all older ones are marked. */
             up_to: components["schemas"]["EventId"];
         };
-        /** @description Whether requests can be served, and the state of each dependency. */
+        /** @description Whether comments can be read, whether they can be written, and the state of each dependency. */
         Readiness: {
             /** @description Each dependency by its name. */
             dependencies: {
                 [key: string]: components["schemas"]["DependencyState"];
             };
-            /** @description `ok` when every dependency is, `failed` when no tables answer. */
+            /** @description `ok` when every dependency and the writes are, `failed` when nothing answers that comments are read from. */
             status: components["schemas"]["ReadinessStatus"];
+            /** @description Whether writes are stored. A process that stores none still answers reads, so this alone is not `failed`. */
+            writes: components["schemas"]["DependencyState"];
         };
         /**
          * @description Whether requests can be served.
@@ -3940,7 +3942,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Requests can be served; `degraded` when a dependency fails that is not needed for that. */
+            /** @description Comments can be read; `degraded` when a dependency fails, or writes are not stored. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3950,7 +3952,7 @@ export interface operations {
                     "application/json": components["schemas"]["Readiness"];
                 };
             };
-            /** @description Requests cannot be served; `dependencies` names what is missing. */
+            /** @description No comments can be read; `dependencies` names what is missing. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -1843,7 +1843,7 @@ class QuotedFloor(TypedDict):
 
 class Readiness(TypedDict):
     """
-    Whether requests can be served, and the state of each dependency.
+    Whether comments can be read, whether they can be written, and the state of each dependency.
     """
 
     dependencies: dict[str, DependencyState]
@@ -1852,7 +1852,11 @@ class Readiness(TypedDict):
     """
     status: ReadinessStatus
     """
-    `ok` when every dependency is, `failed` when no tables answer.
+    `ok` when every dependency and the writes are, `failed` when nothing answers that comments are read from.
+    """
+    writes: DependencyState
+    """
+    Whether writes are stored. A process that stores none still answers reads, so this alone is not `failed`.
     """
 
 

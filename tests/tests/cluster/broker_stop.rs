@@ -95,7 +95,9 @@ async fn recreated_topic_that_was_filled_again_is_refused_until_it_is_accepted()
     assert!(last.contains("the broker is stopped") && last.contains("gailou broker accept"), "{last}");
     let refused = poll_until(|| post(&server, "refused"), |answer| answer.status == 503).await;
     assert_eq!(refused.status, 503, "{}", refused.text);
-    assert_eq!(server.get("/readyz").await.json["dependencies"]["kafka"], "failed");
+    let ready = server.get("/readyz").await.expect(200);
+    assert_eq!((&ready["dependencies"]["kafka"], &ready["writes"]), (&json!("failed"), &json!("failed")));
+    assert_eq!(server.metric("gailou_broker_stopped").await, Some(1.0));
     assert_eq!(bed.run(&["broker", "status"]).await.code, Some(1));
     assert_eq!(bed.count("FROM comment_{n}"), 3);
 
@@ -107,6 +109,7 @@ async fn recreated_topic_that_was_filled_again_is_refused_until_it_is_accepted()
     assert_eq!(texts(&page)[..expected.len()], expected, "what was acknowledged is there, in its order");
     let later = poll_until(|| post(&server, "refused"), |answer| answer.status == 201).await;
     assert_eq!(later.status, 201, "{}", later.text);
+    assert_eq!(server.metric("gailou_broker_stopped").await, Some(0.0));
     let page =
         poll_until(|| server.page(LIST_PATH), |page| texts(page).last().is_some_and(|text| text == "refused")).await;
     assert_eq!(texts(&page).last().map(String::as_str), Some("refused"));

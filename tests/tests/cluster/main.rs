@@ -24,4 +24,5 @@ mod senders;
 mod takedowns;
 mod test_bed;
 mod tls;
+mod traces;
 mod two_origins;

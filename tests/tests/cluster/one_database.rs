@@ -142,8 +142,47 @@ async fn process_starts_without_the_broker_and_appends_when_it_is_back() {
     assert_eq!(list(client, &cluster.subjects[0], "hot").await.status, 200);
     assert_eq!(post(client, &cluster.subjects[0]).await, 503);
     assert_eq!(readiness(client, "kafka").await, "failed");
+    // Comments are read all the same.
+    let ready = client.get("/readyz").await.expect(200);
+    assert_eq!((&ready["status"], &ready["writes"]), (&json!("degraded"), &json!("failed")));
     cluster.broker.heal();
     assert_eq!(poll_until(|| post(client, &cluster.subjects[0]), |status| *status == 201).await, 201);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn process_without_any_database_is_ready_for_what_redis_has() {
+    if !available() {
+        return;
+    }
+    let cluster = TwoDatabases::create().await;
+    let (origin, job) = tokio::join!(cluster.start("serve"), cluster.start("job"));
+    let (client, subject) = (&clients(&[&origin])[0], &cluster.subjects[0]);
+    assert_eq!(post(client, subject).await, 201);
+    assert!(poll_until(|| is_listed(client, subject), |listed| *listed).await);
+    let of_job = &clients(&[&job])[0];
+    let lags = || async { of_job.get("/metrics").await.text.matches("gailou_broker_lag_records{").count() };
+    assert!(poll_until(lags, |lags| *lags > 2).await > 2, "each partition of each topic has one");
+    assert_eq!(
+        client.metric("gailou_persist_stored_total{topic=\"comments\"}").await,
+        None,
+        "nothing is persisted here"
+    );
+    assert_eq!(of_job.metric("gailou_persist_stored_total{topic=\"comments\"}").await, Some(1.0));
+    assert_eq!(of_job.metric("gailou_node_held").await, None);
+    assert_eq!(client.metric("gailou_node_held").await, Some(1.0));
+    cluster.proxies.iter().for_each(TcpProxy::cut);
+    let ready = poll_until(|| client.get("/readyz"), |ready| ready.json["dependencies"]["mysql/1"] == "failed").await;
+    let ready = ready.expect(200);
+    assert_eq!((&ready["status"], &ready["writes"]), (&json!("degraded"), &json!("ok")));
+    assert!(is_listed(client, subject).await, "the list is in Redis");
+    // After its node number has expired it takes no new comments.
+    let has_number = || client.metric("gailou_node_held");
+    let expired = async || {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        has_number().await
+    };
+    tokio::time::sleep(LONGER_THAN_A_LEASE).await;
+    assert_eq!(poll_until(expired, |held| *held == Some(0.0)).await, Some(0.0));
 }
 
 /// The change feed of a server, once it is as `is_expected`.

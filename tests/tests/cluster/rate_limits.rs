@@ -36,9 +36,7 @@ async fn post(origin: &TestOrigin, by: &TestMember) -> ApiResponse {
 
 /// How many requests the processes of this test have counted by themselves, because Redis did not answer in time.
 async fn count_unshared(origin: &TestOrigin) -> usize {
-    let metrics = origin.get("/metrics").await.text;
-    let count = metrics.lines().find_map(|line| line.strip_prefix("gailou_rate_limits_unshared_total "));
-    count.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("no count in {metrics}"))
+    origin.metric("gailou_rate_limits_unshared_total").await.expect("the metric") as usize
 }
 
 /// Sends this many posts to the origins in turn; how many were not limited, and how many may not have been.

@@ -73,6 +73,7 @@ async fn database_that_is_set_back_names_later_changes_though_no_job_runs() {
     let is_named = |changes: &Value| version_of(changes, &kept) > version_of(&before, &kept);
     let after = poll_until(|| changes(client), is_named).await;
     assert!(is_named(&after), "{before} {after}");
+    assert_eq!(client.metric("gailou_database_rewinds_total").await, Some(1.0));
     assert!(after["since"].as_u64() > Some(made_before), "pages from before are void: {made_before} {after}");
     let ahead = &after["ahead"];
     assert_eq!(ahead["slots"], json!([[512, 1023]]), "{after}");

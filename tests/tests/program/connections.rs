@@ -47,9 +47,7 @@ async fn is_closed_within(stream: &mut TcpStream, limit: Duration) -> bool {
 }
 
 async fn open_connections(origin: &GailouProcess) -> u64 {
-    let metrics = origin.get("/metrics").await.text;
-    let line = metrics.lines().find_map(|line| line.strip_prefix("gailou_http_connections ")).expect("the metric");
-    line.trim().parse::<f64>().expect("a number") as u64
+    origin.metric("gailou_http_connections").await.expect("the metric") as u64
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,11 +11,13 @@ mod import_from;
 mod import_pictures;
 mod mail;
 mod merge;
+mod metrics;
 mod rank_again;
 mod reconcile;
 mod reindex;
 mod sample_threads;
 mod startup;
+mod traces;
 mod webhooks;
 
 use std::path::Path;

@@ -16,7 +16,6 @@ use gailou_shared::id::MemberId;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
 
 use crate::adapters::https_client::{HttpsClient, https_client};
 use crate::circuit_breaker::CircuitBreaker;
@@ -24,7 +23,7 @@ use crate::config::{ClassifierKind, ClassifierSettings};
 use crate::outage_log::OutageLog;
 use crate::ports::classifier::{Classifier, SpamVerdict, TextToClassify};
 use crate::ports::failure::Failure;
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 use self::akismet::AkismetAccount;
 use self::json_service::JsonAccount;
@@ -112,10 +111,11 @@ impl ClassifierClient {
         if !self.breaker.try_call(Instant::now()) {
             return Err("it did not answer a moment ago".into());
         }
-        let call = timeout(self.max_wait, self.send(request));
-        let answered = measure_call("classifier", self.operation(), call).await.unwrap_or_else(|_| {
-            Err(MissingVerdict::Failed(format!("no answer in {} ms", self.max_wait.as_millis()).into()))
-        });
+        let call = self.send(request);
+        let answered =
+            measure_bounded("classifier", self.operation(), self.max_wait, call).await.unwrap_or_else(|_| {
+                Err(MissingVerdict::Failed(format!("no answer in {} ms", self.max_wait.as_millis()).into()))
+            });
         self.report(text.author, answered.as_ref().err(), Instant::now());
         answered.map_err(|missing| match missing {
             MissingVerdict::Strange(why) | MissingVerdict::Unreachable(why) | MissingVerdict::Failed(why) => why,

@@ -19,7 +19,7 @@ use crate::config::Password;
 use crate::outage_log::OutageLog;
 use crate::ports::failure::Failure;
 use crate::ports::turnstile::TurnstileVerifier;
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 /// How long a verification may take.
 const SITEVERIFY_TIMEOUT: Duration = Duration::from_secs(3);
@@ -75,8 +75,7 @@ impl SiteverifyClient {
         if !self.breaker.try_call(Instant::now()) {
             return Err("it did not answer a moment ago".into());
         }
-        let call = tokio::time::timeout(SITEVERIFY_TIMEOUT, self.post(token));
-        let answered = match measure_call("turnstile", "siteverify", call).await {
+        let answered = match measure_bounded("turnstile", "siteverify", SITEVERIFY_TIMEOUT, self.post(token)).await {
             Ok(Ok((status, answer))) => verdict(status, &answer),
             Ok(Err(failure)) => Err(failure),
             Err(_) => Err(format!("no answer in {} s", SITEVERIFY_TIMEOUT.as_secs()).into()),

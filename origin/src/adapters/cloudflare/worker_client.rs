@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::config::Secret;
 use crate::ports::edge::{EdgeClient, EdgeError};
 use crate::ports::failure::Failure;
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 /// How long a push may take.
 const PUSH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -81,7 +81,7 @@ impl EdgeClient for WorkerClient {
         if !self.breaker.try_call(Instant::now()) {
             return Err(EdgeError::Unreachable("it did not answer a moment ago".into()));
         }
-        let answered = measure_call("edge", "push", tokio::time::timeout(PUSH_TIMEOUT, self.post(body))).await;
+        let answered = measure_bounded("edge", "push", PUSH_TIMEOUT, self.post(body)).await;
         let answered = answered.map_err(|_| EdgeError::Unreachable("no answer in time".into())).flatten();
         match &answered {
             Ok(_) => self.breaker.record_success(),

@@ -16,7 +16,7 @@ use rdkafka::client::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, Rebalance, StreamConsumer};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
-use rdkafka::message::Message as _;
+use rdkafka::message::{Headers as _, Message};
 use rdkafka::{Offset, TopicPartitionList};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -26,6 +26,7 @@ use crate::adapters::kafka::{client, driver_partition, run_blocking, unavailable
 use crate::ports::broker::{BrokerError, Consumer, Record, Topic};
 use crate::ports::failure::Failure;
 use crate::telemetry::CallTimer;
+use crate::telemetry::trace::TRACE_PARENT;
 
 /// How long [`Consumer::poll_batch`] waits for a first record.
 const FIRST_RECORD_TIMEOUT: Duration = Duration::from_secs(1);
@@ -120,6 +121,7 @@ impl KafkaConsumer {
                         partition,
                         offset,
                         payload: message.payload().unwrap_or_default().to_vec(),
+                        trace_parent: trace_parent(&message),
                     });
                     return Ok(true);
                 }
@@ -175,6 +177,13 @@ impl KafkaConsumer {
     fn with_assignment<T: Default>(&self, access: impl FnOnce(&mut Assignment) -> T) -> T {
         self.member.as_ref().map(|member| access(&mut member.context().assignment())).unwrap_or_default()
     }
+}
+
+/// The trace that a record belongs to, as its header says.
+fn trace_parent(message: &impl Message) -> Option<String> {
+    let headers = message.headers()?;
+    let header = headers.iter().find(|header| header.key == TRACE_PARENT)?;
+    String::from_utf8(header.value?.to_vec()).ok()
 }
 
 fn is_fatal(error: &KafkaError) -> bool {
@@ -360,7 +369,9 @@ impl ConsumerContext for AssignmentListener {
     }
 
     fn commit_callback(&self, result: KafkaResult<()>, _: &TopicPartitionList) {
-        self.commit_timer().take();
+        if let Some(mut timer) = self.commit_timer().take() {
+            timer.note(&result);
+        }
         if let Err(error) = result {
             tracing::debug!(topic = self.topic, %error, "The broker refused a commit of {}", self.topic);
         }

@@ -114,6 +114,7 @@ fn dead_letter(message: &BorrowedMessage<'_>, topic: Topic) -> DeadLetter {
             partition: u32::try_from(number("partition")).unwrap_or_default(),
             offset: number("offset"),
             payload: message.payload().unwrap_or_default().to_vec(),
+            trace_parent: None,
         },
         offset: u64::try_from(message.offset()).unwrap_or_default(),
         error: headers.get("error").cloned().unwrap_or_default(),

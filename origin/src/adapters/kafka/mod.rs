@@ -29,6 +29,7 @@ use gailou_shared::id::Slot;
 use parking_lot::Mutex;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
 use rdkafka::error::KafkaError;
+use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::{Offset, TopicPartitionList};
 use tokio::time::sleep;
 
@@ -44,6 +45,7 @@ use crate::ports::broker::{
 };
 use crate::ports::failure::Failure;
 use crate::telemetry::measure_call;
+use crate::telemetry::trace::{TRACE_PARENT, current_parent};
 
 /// How long a query to the broker may take.
 const QUERY_TIMEOUT: Duration = Duration::from_millis(500);
@@ -287,12 +289,21 @@ async fn run_blocking<T: Send + 'static>(
     operation: &'static str,
     call: impl FnOnce() -> Result<T, KafkaError> + Send + 'static,
 ) -> Result<T, BrokerError> {
-    let answer = measure_call("kafka", operation, tokio::task::spawn_blocking(call)).await;
-    answer.map_err(|error| BrokerError::Unavailable(Failure::of_driver(error)))?.map_err(unavailable)
+    let answer = async {
+        let answer = tokio::task::spawn_blocking(call).await;
+        answer.map_err(|error| BrokerError::Unavailable(Failure::of_driver(error)))?.map_err(unavailable)
+    };
+    measure_call("kafka", operation, answer).await
 }
 
 fn unavailable(error: KafkaError) -> BrokerError {
     BrokerError::Unavailable(Failure::of_driver(error))
+}
+
+/// The headers that hand the current trace on.
+fn trace_headers() -> Option<OwnedHeaders> {
+    let parent = current_parent()?;
+    Some(OwnedHeaders::new().insert(Header { key: TRACE_PARENT, value: Some(&parent) }))
 }
 
 /// A partition's number as the driver has it.
@@ -312,7 +323,8 @@ impl Producer for KafkaBroker {
             return Err(BrokerError::NotSent);
         }
         let name = self.client.topic_name(topic);
-        let sent = self.producer.send("append_record", &name, driver_partition(partition), &payload, None).await;
+        let sent =
+            self.producer.send("append_record", &name, driver_partition(partition), &payload, trace_headers()).await;
         match &sent {
             Ok(_) => breaker.record_success(),
             Err(BrokerError::Unavailable(_)) => breaker.record_failure(Instant::now()),
@@ -363,7 +375,7 @@ impl PartitionOffsets for KafkaBroker {
         let (client, name) = (self.client.clone(), self.client.topic_name(topic));
         let read = move || record_reader::read(&client, &name, partition, raw);
         let payload = run_blocking("read_record", read).await?;
-        Ok(payload.map(|payload| Record { topic, partition, offset, payload }))
+        Ok(payload.map(|payload| Record { topic, partition, offset, payload, trace_parent: None }))
     }
 
     async fn committed_offset(&self, topic: Topic, partition: u32) -> Result<u64, BrokerError> {

@@ -64,14 +64,17 @@ impl KafkaProducer {
             accepted = producer.send_result(record()).map_err(|(error, _)| error);
         }
         let delivery = accepted.map_err(not_accepted)?;
+        let delivery = async {
+            delivery.await.map_or(Err(KafkaError::Canceled), |delivered| delivered.map_err(|(error, _)| error))
+        };
         match measure_call("kafka", operation, delivery).await {
-            Ok(Ok(delivery)) => u64::try_from(delivery.offset)
+            Ok(delivery) => u64::try_from(delivery.offset)
                 .map_err(|_| BrokerError::Unavailable("the record was written before, its offset is not known".into())),
-            Ok(Err((error, _))) => {
+            Err(KafkaError::Canceled) => Err(BrokerError::Unavailable("the producer was replaced".into())),
+            Err(error) => {
                 self.replace_if_fatal(&producer)?;
                 Err(not_delivered(error))
             }
-            Err(_) => Err(BrokerError::Unavailable("the producer was replaced".into())),
         }
     }
 

@@ -272,7 +272,8 @@ async fn letters_are_kept_until_they_are_sent_again() {
     let Some((brokers, name)) = broker() else { return };
     KafkaBroker::migrate(&KafkaServers::plain(&brokers), &name, topics_with(3), 1).await.unwrap();
     let kafka = KafkaBroker::open(&KafkaServers::plain(&brokers), &name, ExpectedTopics::default()).await.unwrap();
-    let message = |offset| Record { topic: Topic::Reactions, partition: 2, offset, payload: vec![1, 2, 3] };
+    let message =
+        |offset| Record { topic: Topic::Reactions, partition: 2, offset, payload: vec![1, 2, 3], trace_parent: None };
     assert!(kafka.list_dead_letters(Topic::Reactions).await.unwrap().is_empty());
     let long = "ü".repeat(5_000);
     for offset in 40..43 {

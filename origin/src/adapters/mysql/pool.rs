@@ -34,6 +34,8 @@ const MAX_IDLE: Duration = Duration::from_secs(4);
 #[derive(Clone)]
 pub(super) struct MysqlPool {
     options: Arc<MySqlConnectOptions>,
+    /// Host, port and database, without the password.
+    address: Arc<str>,
     idle: Arc<IdleConnections>,
     permits: Arc<Semaphore>,
     breaker: Arc<CircuitBreaker>,
@@ -51,9 +53,10 @@ impl MysqlPool {
     /// A pool without any connection yet.
     pub(super) fn new(options: MySqlConnectOptions) -> Self {
         let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        let breaker = Arc::new(CircuitBreaker::new("mysql", address_of(&options)));
+        let address: Arc<str> = address_of(&options).into();
+        let breaker = Arc::new(CircuitBreaker::new("mysql", &*address));
         let is_checked = Arc::new(AtomicBool::new(true));
-        Self { options: Arc::new(options), idle: Arc::default(), permits, breaker, is_checked }
+        Self { options: Arc::new(options), address, idle: Arc::default(), permits, breaker, is_checked }
     }
 
     /// Refuses sessions until [`MysqlPool::open`].
@@ -78,7 +81,7 @@ impl MysqlPool {
 
     /// Host, port and database, without the password.
     pub(super) fn address(&self) -> String {
-        address_of(&self.options)
+        self.address.to_string()
     }
 
     /// A connection for one call or one transaction, which is measured as `operation`.
@@ -115,7 +118,14 @@ impl MysqlPool {
             }
             _ => self.breaker.record_success(),
         })?;
-        Ok(MysqlSession::new(operation, self.idle.clone(), connection, permit, self.breaker.clone()))
+        Ok(MysqlSession::new(
+            operation,
+            self.address.clone(),
+            self.idle.clone(),
+            connection,
+            permit,
+            self.breaker.clone(),
+        ))
     }
 
     /// An idle connection that works, or a new one.

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout};
 use crate::adapters::mysql::statement::SqlStatement;
 use crate::circuit_breaker::CircuitBreaker;
 use crate::ports::store::{Result, StoreError};
-use crate::telemetry::CallTimer;
+use crate::telemetry::{CallTimer, note_statement};
 
 /// How long a statement may take, as measured here. The server's own limit is a little shorter
 /// ([`SESSION_SETTINGS`]), so that the connection survives.
@@ -55,6 +55,8 @@ impl IdleConnections {
 /// A connection in use. Dropped with an open transaction, it rolls back.
 pub struct MysqlSession {
     idle: Arc<IdleConnections>,
+    /// Its address, without the password.
+    database: Arc<str>,
     connection: Option<MySqlConnection>,
     timeout: Duration,
     /// A statement has begun and has not ended.
@@ -64,7 +66,7 @@ pub struct MysqlSession {
     breaker: Arc<CircuitBreaker>,
     _permit: OwnedSemaphorePermit,
     /// Measures the use of the connection, from here until the session is dropped.
-    _timer: CallTimer,
+    timer: CallTimer,
 }
 
 impl fmt::Debug for MysqlSession {
@@ -76,6 +78,7 @@ impl fmt::Debug for MysqlSession {
 impl MysqlSession {
     pub(super) fn new(
         operation: &'static str,
+        database: Arc<str>,
         idle: Arc<IdleConnections>,
         connection: MySqlConnection,
         permit: OwnedSemaphorePermit,
@@ -83,13 +86,14 @@ impl MysqlSession {
     ) -> Self {
         Self {
             idle,
+            database,
             connection: Some(connection),
             timeout: STATEMENT_TIMEOUT,
             busy: false,
             in_transaction: false,
             breaker,
             _permit: permit,
-            _timer: CallTimer::start("mysql", operation),
+            timer: CallTimer::start("mysql", operation),
         }
     }
 
@@ -105,21 +109,19 @@ impl MysqlSession {
 
     /// Executes a statement; the number of rows that it changed (for an upsert this is not a count).
     pub(super) async fn execute(&mut self, statement: SqlStatement) -> Result<u64> {
-        let text = AssertSqlSafe(statement.finish()?);
-        Ok(self.bounded(async |c| c.execute(sqlx::raw_sql(text)).await).await?.rows_affected())
+        let text = statement.finish()?;
+        Ok(self.bounded(text, async |c, text| c.execute(sqlx::raw_sql(text)).await).await?.rows_affected())
     }
 
     /// Executes a text, which may be several statements.
     pub(super) async fn execute_text(&mut self, text: impl Into<String>) -> Result<()> {
-        let text = AssertSqlSafe(text.into());
-        self.bounded(async |c| c.execute(sqlx::raw_sql(text)).await).await?;
+        self.bounded(text.into(), async |c, text| c.execute(sqlx::raw_sql(text)).await).await?;
         Ok(())
     }
 
     /// The rows of a text.
     pub(super) async fn fetch_text(&mut self, text: impl Into<String>) -> Result<Vec<MySqlRow>> {
-        let text = AssertSqlSafe(text.into());
-        self.bounded(async |c| c.fetch_all(sqlx::raw_sql(text)).await).await
+        self.bounded(text.into(), async |c, text| c.fetch_all(sqlx::raw_sql(text)).await).await
     }
 
     /// Lets statements on this connection take long. It does not return to its pool.
@@ -180,15 +182,24 @@ impl MysqlSession {
 
     async fn bounded<T>(
         &mut self,
-        work: impl AsyncFnOnce(&mut MySqlConnection) -> std::result::Result<T, sqlx::Error>,
+        text: String,
+        work: impl AsyncFnOnce(&mut MySqlConnection, AssertSqlSafe<Arc<String>>) -> std::result::Result<T, sqlx::Error>,
     ) -> Result<T> {
         let gone = || StoreError::Unavailable("an earlier statement on this connection did not end".into());
         let connection = self.connection.as_mut().filter(|_| !self.busy).ok_or_else(gone)?;
         self.busy = true;
-        let Ok(answer) = timeout(self.timeout, work(connection)).await else {
+        self.timer.note_begin();
+        let (text, began) = (Arc::new(text), Instant::now());
+        let answer = timeout(self.timeout, work(connection, AssertSqlSafe(text.clone()))).await;
+        if self.timeout == STATEMENT_TIMEOUT {
+            note_statement("mysql", &self.database, began.elapsed(), || text.to_string());
+        }
+        let Ok(answer) = answer else {
+            self.timer.note_timeout();
             self.breaker.record_failure(std::time::Instant::now());
             return Err(StoreError::Unavailable("no answer in time".into()));
         };
+        self.timer.note(&answer);
         // An error of the server leaves the connection usable; any other may leave half an answer on it. A
         // connection that was only dropped does not say that the database is away: the next one will.
         self.busy = matches!(&answer, Err(error) if error.as_database_error().is_none());

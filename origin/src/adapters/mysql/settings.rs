@@ -15,6 +15,9 @@ use crate::adapters::mysql::write::installation_rows::{copy_dictionary, copy_set
 use crate::domain::row::{StoredDictionary, StoredSettingChanges};
 use crate::ports::store::{Result, StoredSettings};
 
+/// When the last backup was made, in Unix milliseconds.
+const BACKUP_SETTING: &str = "backup_at";
+
 #[async_trait]
 impl StoredSettings for MysqlStore {
     async fn read_dictionary(&self) -> Result<StoredDictionary> {
@@ -61,6 +64,18 @@ impl StoredSettings for MysqlStore {
             // Only the first database makes a secret: two processes never make different ones.
             Err(away) => self.read_copy(away, |pool| read_copied(pool, name)).await,
         }
+    }
+
+    async fn read_backup_time(&self) -> Result<Option<u64>> {
+        let found = read_setting(self.first_pool(), BACKUP_SETTING).await?;
+        let parse = |text: Vec<u8>| std::str::from_utf8(&text).map_err(damaged)?.parse().map_err(damaged);
+        found.map(parse).transpose()
+    }
+
+    async fn store_backup_time(&self, made_at: u64) -> Result<()> {
+        let put = "INSERT INTO setting (name, value) VALUES (?, ?) ON DUPLICATE KEY UPDATE value = VALUES(value)";
+        let put = sql(put).bind(BACKUP_SETTING).bind(made_at.to_string().into_bytes());
+        self.first_pool().session("store_backup_time").await?.execute(put).await.map(drop)
     }
 }
 

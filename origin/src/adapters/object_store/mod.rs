@@ -24,7 +24,7 @@ use crate::config::{MediaPlace, MediaSettings};
 use crate::domain::media::MediaName;
 use crate::ports::blobs::{Blob, BlobError, Blobs};
 use crate::ports::failure::Failure;
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 /// How long a call may take: 5 MiB at 1 MB/s and two repetitions.
 const BLOB_TIMEOUT: Duration = Duration::from_secs(15);
@@ -96,12 +96,14 @@ async fn call<T>(
     operation: &'static str,
     work: impl Future<Output = ::object_store::Result<T>>,
 ) -> Result<Option<T>, BlobError> {
-    match measure_call("blobs", operation, timeout(BLOB_TIMEOUT, work)).await {
-        Ok(Ok(answer)) => Ok(Some(answer)),
-        Ok(Err(Error::NotFound { .. })) => Ok(None),
-        Ok(Err(error)) => Err(BlobError(Failure::with_causes(error))),
-        Err(_) => Err(too_slow()),
-    }
+    let call = async {
+        match work.await {
+            Ok(answer) => Ok(Some(answer)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(BlobError(Failure::with_causes(error))),
+        }
+    };
+    measure_bounded("blobs", operation, BLOB_TIMEOUT, call).await.map_err(|_| too_slow()).flatten()
 }
 
 fn too_slow() -> BlobError {

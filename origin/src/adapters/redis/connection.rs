@@ -19,7 +19,7 @@ use ::redis::{
 
 use crate::adapters::redis::hash_slot_breakers::RedisBreakers;
 use crate::adapters::redis::script::ScriptCall;
-use crate::telemetry::measure_call;
+use crate::telemetry::measure_bounded;
 
 /// How long a connection attempt or a command may take.
 pub const REDIS_TIMEOUT: Duration = Duration::from_millis(500);
@@ -171,7 +171,7 @@ impl RedisConnection {
             return Err(RedisCallError::BreakerOpen);
         }
         // The driver's timeouts are for one attempt; this one is for all of them.
-        let answer = match measure_call("redis", operation, tokio::time::timeout(REDIS_TIMEOUT, answer)).await {
+        let answer = match measure_bounded("redis", operation, REDIS_TIMEOUT, answer).await {
             Ok(answer) => answer.map_err(RedisCallError::Redis),
             Err(_) => Err(RedisCallError::Timeout),
         };

@@ -53,17 +53,19 @@ use gailou_shared::rank::HotWeights;
 #[cfg(feature = "cluster")]
 pub use growth::send_grown_rows;
 use parking_lot::{Mutex, MutexGuard};
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, OpenFlags, Params, Transaction};
 use rusqlite_migration::{M, Migrations};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+use tracing::Span;
 #[cfg(feature = "cluster")]
 pub use way_back::fill_with_returned_rows;
 
 use crate::domain::row::WeightsByType;
 use crate::ports::failure::Failure;
 use crate::ports::store::{Result, StoreError};
-use crate::telemetry::{CallTimer, measure_pool_wait};
+use crate::telemetry::{CallTimer, measure_here, measure_pool_wait, note_statement};
 
 /// The name of the file in the data directory.
 pub const DATABASE_FILE_NAME: &str = "gailou.db";
@@ -114,6 +116,7 @@ impl SqliteStore {
     /// When the file cannot be opened, is not a database, or belongs to a newer version.
     pub fn open(file: &Path, weights: WeightsByType) -> Result<Self> {
         let mut writer = Connection::open(file)?;
+        note_statements(&writer);
         writer.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
         writer.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;
@@ -190,14 +193,17 @@ impl SqliteStore {
         let permit = measure_pool_wait("sqlite", permit).await;
         let permit =
             permit.map_err(|_| StoreError::Busy("no reader was free in time".into()))?.map_err(|_| closed_error())?;
-        let timer = CallTimer::start("sqlite", operation);
-        let (readers, file) = (self.readers.clone(), self.file.clone());
+        let mut timer = CallTimer::start("sqlite", operation);
+        let (readers, file, request) = (self.readers.clone(), self.file.clone(), Span::current());
         let done = tokio::task::spawn_blocking(move || {
-            let (_permit, _timer) = (permit, timer);
+            let (_permit, _request) = (permit, request.entered());
             let idle = readers.lock().pop();
-            let connection = idle.map_or_else(|| open_reader(&file), Ok)?;
-            let answer = work(&connection);
-            readers.lock().push(connection);
+            let answer = idle.map_or_else(|| open_reader(&file), Ok).and_then(|connection| {
+                let answer = work(&connection);
+                readers.lock().push(connection);
+                answer
+            });
+            timer.note(&answer);
             answer
         });
         done.await.map_err(|_| closed_error())?
@@ -210,11 +216,11 @@ impl SqliteStore {
         operation: &'static str,
         work: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let writer = self.writer.clone();
+        let (writer, request) = (self.writer.clone(), Span::current());
         let done = tokio::task::spawn_blocking(move || {
+            let _request = request.entered();
             let mut connection = writer.lock();
-            let _timer = CallTimer::start("sqlite", operation);
-            work(&mut connection)
+            measure_here("sqlite", operation, || work(&mut connection))
         });
         done.await.map_err(|_| closed_error())?
     }
@@ -254,9 +260,20 @@ fn closed_error() -> StoreError {
     StoreError::Database("the store is closed".into())
 }
 
+/// Has every statement of this connection noted when it has run.
+fn note_statements(connection: &Connection) {
+    let note = |event: TraceEvent<'_>| {
+        if let TraceEvent::Profile(statement, duration) = event {
+            note_statement("sqlite", "sqlite", duration, || statement.sql().into_owned());
+        }
+    };
+    connection.trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(note));
+}
+
 fn open_reader(file: &Path) -> Result<Connection> {
     let connection =
         Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    note_statements(&connection);
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
     connection.execute_batch("PRAGMA cache_size = -8192; PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY;")?;
     Ok(connection)

@@ -21,7 +21,7 @@ use crate::adapters::sqlite::{SqliteStore, closed_error};
 use crate::domain::reconcile::{RankKey, RankRow, RankStage, RankedChunk, StoredRank};
 use crate::domain::row::{WeightsByType, describe_weights};
 use crate::ports::store::{RerankProgress, Reranker, Result, StoreError};
-use crate::telemetry::CallTimer;
+use crate::telemetry::measure_here;
 
 /// The longest pause between two chunks. It lasts as long as the chunk before, so that writers and readers have the
 /// file and a core for half of the time.
@@ -64,8 +64,8 @@ impl Reranker for SqliteStore {
                 (self.writer.clone(), self.weights.clone(), self.ranked_again.clone());
             let chunk = spawn_blocking(move || {
                 let mut writer = writer.lock();
-                let (_timer, began) = (CallTimer::start("sqlite", "rank_again"), Instant::now());
-                let chunk = rank_chunk_again(&mut writer, &weights)?;
+                let began = Instant::now();
+                let chunk = measure_here("sqlite", "rank_again", || rank_chunk_again(&mut writer, &weights))?;
                 if let Some(RerankedChunk { ranked, is_last: true, .. }) = chunk {
                     ranked_again.store(ranked, Ordering::Relaxed);
                 }

@@ -10,7 +10,6 @@ use crate::adapters::sqlite::query::fetch_all;
 use crate::adapters::sqlite::rows::{count, damaged};
 use crate::domain::row::{StoredDictionary, StoredSettingChanges};
 use crate::ports::store::{Result, StoredSettings};
-use crate::telemetry::CallTimer;
 
 #[async_trait]
 impl StoredSettings for SqliteStore {
@@ -45,10 +44,21 @@ impl StoredSettings for SqliteStore {
     }
 
     async fn read_secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>> {
-        let writer = self.writer();
-        let _timer = CallTimer::start("sqlite", "read_secret");
-        writer.execute("INSERT OR IGNORE INTO setting (name, value) VALUES (?1, ?2)", (name, &fresh[..]))?;
-        Ok(writer.query_row("SELECT value FROM setting WHERE name = ?1", [name], |r| r.get(0))?)
+        self.write("read_secret", move |c| {
+            c.execute("INSERT OR IGNORE INTO setting (name, value) VALUES (?1, ?2)", (name, &fresh[..]))?;
+            Ok(c.query_row("SELECT value FROM setting WHERE name = ?1", [name], |r| r.get(0))?)
+        })
+        .await
+    }
+
+    async fn read_backup_time(&self) -> Result<Option<u64>> {
+        let sql = "SELECT value FROM setting WHERE name = 'backup_at'";
+        self.read("read_backup_time", move |c| Ok(c.query_row(sql, [], |r| r.get(0)).optional()?.map(count))).await
+    }
+
+    async fn store_backup_time(&self, made_at: u64) -> Result<()> {
+        let sql = "INSERT OR REPLACE INTO setting (name, value) VALUES ('backup_at', ?1)";
+        self.write_rows("store_backup_time", sql, [made_at]).await.map(drop)
     }
 }
 

@@ -24,7 +24,7 @@ use tantivy::TantivyError;
 use crate::domain::search_index::{INDEX_FORMAT, IndexStatus, SearchDocument, SearchFilter};
 use crate::ports::failure::Failure;
 use crate::ports::search_index::{SearchError, SearchIndex, SearchResult};
-use crate::telemetry::CallTimer;
+use crate::telemetry::measure_here;
 
 /// The end of the name of the folder of an index that is being built.
 const BUILDING_SUFFIX: &str = ".building";
@@ -77,8 +77,9 @@ impl TantivyIndex {
         let shared = self.0.clone();
         let done = tokio::task::spawn_blocking(move || {
             let mut open = shared.open.lock();
-            let _timer = CallTimer::start("tantivy", operation);
-            let done = shared.read_folder(&mut open).and_then(|()| work(&shared, &mut open));
+            let done = measure_here("tantivy", operation, || {
+                shared.read_folder(&mut open).and_then(|()| work(&shared, &mut open))
+            });
             if done.is_err() {
                 *open = OpenIndexes::default();
             }
@@ -155,10 +156,8 @@ impl SearchIndex for TantivyIndex {
     async fn search(&self, filter: &SearchFilter, count: usize) -> SearchResult<Vec<CommentId>> {
         let (shared, filter) = (self.0.clone(), filter.clone());
         let searcher = shared.searcher.read().clone().ok_or(SearchError::NotBuilt)?;
-        let found = tokio::task::spawn_blocking(move || {
-            let _timer = CallTimer::start("tantivy", "search");
-            searcher.search(&filter, count)
-        });
+        let search = move || measure_here("tantivy", "search", || searcher.search(&filter, count));
+        let found = tokio::task::spawn_blocking(search);
         let failure = match found.await {
             Ok(Ok(found)) => return Ok(found),
             Ok(Err(error)) => Failure::of_driver(error),

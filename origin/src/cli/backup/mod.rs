@@ -51,6 +51,10 @@ pub(in crate::cli) async fn run(process: &Process, path: &Path, console: &mut dy
     let folder = BackupFolder::create(path)?;
     let made = fill(process, folder, console).await;
     let manifest = made.with_context(|| format!("{} is no backup: delete it", path.display()))?;
+    if let Err(error) = process.tables.store_backup_time(manifest.made_at).await {
+        // The backup is whole all the same.
+        console.err(&format!("could not store when this backup was made: {error}\n")).await?;
+    }
     BackupSummary::of(&manifest).print(console).await?;
     Ok(0)
 }

@@ -40,6 +40,11 @@ impl RequestSender {
         self.client.network
     }
 
+    /// Whether the edge has signed the request.
+    pub(super) const fn is_edge(&self) -> bool {
+        self.client.is_edge
+    }
+
     /// The request with its [`RequestClient`], or `403` where its body is not the one that the edge signed.
     pub(super) async fn admit(self, request: Request) -> Result<Request, Refusal> {
         let Some(body_hash) = self.body_hash else { return Ok(with_client(request, self.client)) };

@@ -16,7 +16,7 @@ pub(super) fn record(method: &Method, route: Option<&MatchedPath>, status: Statu
 }
 
 /// The method, if it is one of the contract's: a sender can make up any number of others.
-fn known_method(method: &Method) -> &'static str {
+pub(super) fn known_method(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
         "HEAD" => "HEAD",

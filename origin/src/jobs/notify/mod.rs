@@ -11,13 +11,14 @@
 mod tests;
 mod watchers;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use gailou_shared::id::{CommentId, MemberId};
 use metrics::{counter, describe_counter, describe_gauge, gauge};
+use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior, sleep};
 
 use crate::clock::Clock;
@@ -28,9 +29,10 @@ use crate::jobs::deliver_webhooks;
 use crate::jobs::notify::watchers::{PublishedComments, WatcherBudget};
 use crate::outage_log::OutageLog;
 use crate::ports::store::{
-    CommentReader, EventQueues, MemberContacts, Notifications, QueuedEvent, Result, Watches, WebhookRows,
+    CommentReader, EventBacklog, EventQueues, MemberContacts, Notifications, QueuedEvent, Result, Watches, WebhookRows,
 };
 use crate::state::erased_members::ErasedMembers;
+use crate::telemetry::Collector;
 
 /// How often a queue is read.
 const EVENT_POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -54,6 +56,25 @@ const QUEUED_COUNT: &str = "gailou_event_queue_events";
 /// How long the oldest has waited.
 const QUEUE_AGE: &str = "gailou_event_queue_age_seconds";
 
+/// The queues whose job this process does, by database.
+#[derive(Debug, Default)]
+pub struct EventQueueMetrics {
+    /// A mutex that is held for one entry, never across an await.
+    backlogs: Mutex<HashMap<usize, EventBacklog>>,
+}
+
+impl Collector for EventQueueMetrics {
+    fn collect(&self) {
+        describe_gauge!(QUEUED_COUNT, "Events of a database that members are not notified of yet.");
+        describe_gauge!(QUEUE_AGE, "How long the oldest of them has waited.");
+        for (database, backlog) in &*self.backlogs.lock() {
+            let label = database.to_string();
+            gauge!(QUEUED_COUNT, "database" => label.clone()).set(backlog.events as f64);
+            gauge!(QUEUE_AGE, "database" => label).set(backlog.age_ms as f64 / 1_000.0);
+        }
+    }
+}
+
 /// What the job reads and writes.
 pub trait NotifierTables: CommentReader + EventQueues + MemberContacts + Notifications + Watches {}
 
@@ -75,6 +96,7 @@ pub struct EventNotifier<S: ?Sized> {
     pub clock: Clock,
     /// Which process this is.
     pub name: String,
+    pub metrics: Arc<EventQueueMetrics>,
 }
 
 /// Where the job is in the queue of a database.
@@ -88,8 +110,6 @@ pub struct QueuePlace {
 
 /// Notifies of the events of one database for as long as it is polled.
 pub async fn run<S: NotifierTables + ?Sized>(notifier: Arc<EventNotifier<S>>, database: usize) {
-    describe_gauge!(QUEUED_COUNT, "Events of a database that members are not notified of yet.");
-    describe_gauge!(QUEUE_AGE, "How long the oldest of them has waited.");
     describe_counter!(NOTIFICATION_COUNT, "Notifications that this process has written.");
     let mut tick = tokio::time::interval(EVENT_POLL_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -116,8 +136,11 @@ impl<S: NotifierTables + ?Sized> EventNotifier<S> {
     /// # Errors
     /// The first of the tables. What could be written is written, and what could not is still in the queue.
     pub async fn step(&self, database: usize, place: &mut QueuePlace) -> Result<()> {
-        if !self.has_job(database, place).await? {
-            return Ok(());
+        let has_job = self.has_job(database, place).await;
+        if !matches!(has_job, Ok(true)) {
+            // Another process measures the queue, or may do so soon.
+            self.metrics.backlogs.lock().remove(&database);
+            return has_job.map(drop);
         }
         self.bound_queue(database).await?;
         let (mut failed, mut budget) = (Ok(()), WatcherBudget::new(self.databases));
@@ -146,9 +169,7 @@ impl<S: NotifierTables + ?Sized> EventNotifier<S> {
     /// Gives up the oldest events of a queue that is too long.
     async fn bound_queue(&self, database: usize) -> Result<()> {
         let backlog = self.tables.read_event_backlog(database).await?;
-        let label = database.to_string();
-        gauge!(QUEUED_COUNT, "database" => label.clone()).set(backlog.events as f64);
-        gauge!(QUEUE_AGE, "database" => label).set(backlog.age_ms as f64 / 1_000.0);
+        self.metrics.backlogs.lock().insert(database, backlog);
         let surplus = backlog.events.saturating_sub(MAX_QUEUED_EVENTS);
         if surplus > 0 {
             tracing::warn!(

@@ -1,7 +1,7 @@
 //! Measures how many records of this process's partitions are not committed yet.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
@@ -14,7 +14,7 @@ use crate::ports::broker::Topic;
 /// How often the broker is asked.
 const LAG_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The lag of one topic: at most one measurement runs at a time.
+/// The lag of the partitions of one topic: at most one measurement runs at a time.
 #[derive(Default)]
 pub(super) struct LagMeter {
     measurement: Option<JoinHandle<()>>,
@@ -29,7 +29,7 @@ impl LagMeter {
         let job = job.clone();
         self.measurement = Some(tokio::spawn(async move {
             if let Some(lag) = lag(&job, stream, &partitions).await {
-                job.counts(stream).lag.store(lag, Ordering::Relaxed);
+                *job.counts(stream).lag.lock() = lag;
             }
             sleep(LAG_POLL_INTERVAL).await;
         }));
@@ -45,12 +45,12 @@ impl Drop for LagMeter {
 }
 
 /// `None` while the broker does not answer.
-async fn lag(job: &PersistJob, stream: OperationStream, partitions: &[u32]) -> Option<u64> {
-    let mut lag = 0;
+async fn lag(job: &PersistJob, stream: OperationStream, partitions: &[u32]) -> Option<BTreeMap<u32, u64>> {
+    let mut lag = BTreeMap::new();
     for partition in partitions {
         let end = job.broker.end_offset(Topic::of(stream), *partition).await.ok()?;
         let committed = job.broker.committed_offset(Topic::of(stream), *partition).await.ok()?;
-        lag += end.saturating_sub(committed);
+        lag.insert(*partition, end.saturating_sub(committed));
     }
     Some(lag)
 }

@@ -1,8 +1,10 @@
 //! What the loops of this process have done, as metrics.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use metrics::{counter, describe_counter, describe_gauge, gauge};
+use parking_lot::Mutex;
 
 use crate::jobs::persist::refusals::Refusals;
 use crate::outage_log::OutageLog;
@@ -31,8 +33,9 @@ pub struct TopicCounts {
     pub(super) refusal_outage: OutageLog,
     /// Records taken from the broker and not stored yet.
     pub waiting: AtomicU64,
-    /// Records in this process's partitions that are not committed, as of the last few seconds.
-    pub lag: AtomicU64,
+    /// By partition of this process: records that are not committed, as of the last few seconds. The mutex is held for
+    /// one value, never across an await.
+    pub(super) lag: Mutex<BTreeMap<u32, u64>>,
 }
 
 /// One of the counts of a topic.
@@ -58,18 +61,14 @@ impl Collector for PersistMetrics {
                 counter!(name, "topic" => topic).absolute(count(counts).load(Ordering::Relaxed));
             }
         }
-        let gauges: [(_, _, ReadCount); 2] = [
-            ("gailou_persist_waiting_records", "Records taken from the broker and not stored yet.", |counts| {
-                &counts.waiting
-            }),
-            ("gailou_broker_lag_records", "Records in this process's partitions that are not committed.", |counts| {
-                &counts.lag
-            }),
-        ];
-        for (name, help, count) in gauges {
-            describe_gauge!(name, help);
-            for (topic, counts) in topics {
-                gauge!(name, "topic" => topic).set(count(counts).load(Ordering::Relaxed) as f64);
+        describe_gauge!("gailou_persist_waiting_records", "Records taken from the broker and not stored yet.");
+        describe_gauge!("gailou_broker_lag_records", "Records of this process's partitions that are not committed.");
+        for (topic, counts) in topics {
+            gauge!("gailou_persist_waiting_records", "topic" => topic)
+                .set(counts.waiting.load(Ordering::Relaxed) as f64);
+            for (partition, lag) in &*counts.lag.lock() {
+                gauge!("gailou_broker_lag_records", "topic" => topic, "partition" => partition.to_string())
+                    .set(*lag as f64);
             }
         }
     }

@@ -7,6 +7,7 @@ use backon::{ConstantBuilder, Retryable as _};
 use gailou_shared::id::Slot;
 use gailou_shared::walk::Snapshot;
 use tokio::time::sleep;
+use tracing::Instrument as _;
 
 use crate::domain::checkpoint::CheckpointAdvance;
 use crate::domain::codec::operation;
@@ -21,6 +22,7 @@ use crate::outage_log::OutageLog;
 use crate::ports::broker::{Record, Topic};
 use crate::ports::failure::Failure;
 use crate::ports::store::StoreError;
+use crate::telemetry::trace;
 
 /// How often a record is tried alone before it becomes a dead letter.
 const MAX_TRIES_ALONE: u32 = 3;
@@ -58,12 +60,26 @@ pub(crate) async fn write(
     let mut batch: Vec<LoggedOperation> = records.iter().map(|queued| queued.operation.clone()).collect();
     batch.iter_mut().for_each(|logged| job.erased_members.redact_operation(&mut logged.operation));
     let batch = render_comments(batch).await;
+    let parents = records.iter().filter_map(|queued| queued.record.trace_parent.as_deref());
+    let spans = trace::batch_spans(records.len(), parents);
+    let written = write_traced(job, stream, database, (records, &batch), checkpoints);
+    written.instrument(spans.batch.clone()).await
+}
+
+/// Writes a batch within its span.
+async fn write_traced(
+    job: &PersistJob,
+    stream: OperationStream,
+    database: usize,
+    (records, batch): (&[QueuedRecord], &[LoggedOperation]),
+    checkpoints: &[CheckpointAdvance],
+) -> WriteOutcome {
     let mut tries = 0;
     loop {
-        let error = match job.tables.persist_from(stream, &batch, database, checkpoints).await {
+        let error = match job.tables.persist_from(stream, batch, database, checkpoints).await {
             Ok(persisted) => {
-                job.listeners.notify(&batch, &persisted).await;
-                log_outdated(&batch, &persisted);
+                job.listeners.notify(batch, &persisted).await;
+                log_outdated(batch, &persisted);
                 let replayed =
                     persisted.outcomes.iter().filter(|outcome| matches!(outcome, OperationOutcome::Seen)).count();
                 let counts = job.counts(stream);

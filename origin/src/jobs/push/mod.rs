@@ -88,6 +88,8 @@ pub struct PushMetrics {
     pub failed: AtomicU64,
     /// Writes of all processes this day, as far as this process knows.
     pub writes_today: AtomicU64,
+    /// Writes that a day may have.
+    pub max_writes_per_day: u64,
 }
 
 impl Collector for PushMetrics {
@@ -98,6 +100,8 @@ impl Collector for PushMetrics {
         }
         describe_gauge!("gailou_push_writes_today", "Writes to the edge's store this day, of all processes.");
         gauge!("gailou_push_writes_today").set(self.writes_today.load(Ordering::Relaxed) as f64);
+        describe_gauge!("gailou_push_writes_max", "Writes that a day may have, by edge.max_writes_per_day.");
+        gauge!("gailou_push_writes_max").set(self.max_writes_per_day as f64);
         describe_counter!("gailou_push_failures_total", "Pushes that the edge did not accept.");
         counter!("gailou_push_failures_total").absolute(self.failed.load(Ordering::Relaxed));
     }
@@ -115,8 +119,6 @@ pub struct Pusher {
     pub hot_per_minute: u32,
     /// For how many seconds the pages of a popular subject are fresh.
     pub fresh_for: u8,
-    /// Most writes to the edge's store in a day, by all processes.
-    pub max_writes_per_day: u64,
     pub metrics: Arc<PushMetrics>,
 }
 
@@ -243,7 +245,7 @@ impl PushLoop {
 
     /// Whether the edge's store has taken all writes of this day.
     async fn is_budget_spent(&self) -> Result<bool, PushError> {
-        let (pusher, max) = (&self.pusher, self.pusher.max_writes_per_day);
+        let (pusher, max) = (&self.pusher, self.pusher.metrics.max_writes_per_day);
         if pusher.metrics.writes_today.load(Ordering::Relaxed) < max {
             return Ok(false);
         }

@@ -126,8 +126,7 @@ impl PushTestBed {
             read_counters: Arc::default(),
             hot_per_minute: 1,
             fresh_for: 10,
-            max_writes_per_day: MAX_WRITES,
-            metrics: Arc::default(),
+            metrics: Arc::new(PushMetrics { max_writes_per_day: MAX_WRITES, ..PushMetrics::default() }),
         })))
     }
 

@@ -1,5 +1,5 @@
 //! The port to single values of an installation: the dictionary of the word filter, what admins have changed of
-//! the settings, and secrets.
+//! the settings, secrets, and when the last backup was made.
 
 use std::fmt::Debug;
 
@@ -21,4 +21,8 @@ pub trait StoredSettings: Send + Sync + Debug {
     async fn copy_setting_changes(&self, changes: &StoredSettingChanges);
     /// A secret of this installation. The first call stores `fresh` as the secret.
     async fn read_secret(&self, name: &'static str, fresh: [u8; 32]) -> Result<Vec<u8>>;
+    /// When the last backup was made, in Unix milliseconds; `None` before the first.
+    async fn read_backup_time(&self) -> Result<Option<u64>>;
+    /// Remembers when a backup was made.
+    async fn store_backup_time(&self, made_at: u64) -> Result<()>;
 }

@@ -190,7 +190,7 @@ impl PartitionOffsets for SimulatedBroker {
         let Some(raw) = self.offsets.offset(topic, partition, offset) else { return Ok(None) };
         let read = |logs: &mut Logs| logs.partitions[&(topic, partition)].records.get(raw as usize).cloned();
         let payload = self.query("read_record", read).await?;
-        Ok(payload.map(|payload| Record { topic, partition, offset, payload }))
+        Ok(payload.map(|payload| Record { topic, partition, offset, payload, trace_parent: None }))
     }
 }
 

@@ -166,7 +166,7 @@ impl SimulatedConsumer {
             {
                 let offset = self.broker.offsets.position(self.topic, *partition, *next);
                 let (topic, partition, payload) = (self.topic, *partition, payload.clone());
-                self.buffered.push_back(Record { topic, partition, offset, payload });
+                self.buffered.push_back(Record { topic, partition, offset, payload, trace_parent: None });
                 *next += 1;
             }
         }

@@ -14,6 +14,7 @@ use crate::adapters::mysql::tests::{TABLES, TestDatabases, find_misplaced, move_
 use crate::domain::broker_state::BrokerState;
 use crate::domain::row::WeightsByType;
 use crate::ports::store::{BrokerStates as _, HealthCheck as _, Result, Sharding as _, StoreError};
+use crate::telemetry::{SLOW_STATEMENTS, render};
 
 #[tokio::test]
 async fn database_of_another_layout_is_refused() {
@@ -59,6 +60,11 @@ async fn slow_statements_time_out_and_their_connections_return() {
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     let late = all.iter().filter(|answer| matches!(answer, Err(StoreError::Busy(_))));
     assert_eq!(late.count(), 60 - 24, "those that found no connection");
+    // Each that was sent was slow.
+    let counted = format!("{SLOW_STATEMENTS}{{dependency=\"mysql\"}} ");
+    let metrics = render(|| ());
+    let count = metrics.lines().find_map(|line| line.strip_prefix(&counted)?.parse::<u32>().ok());
+    assert!(count >= Some(24), "{count:?}");
     // What was given up on holds nothing: all connections can be had again, at the latest when the breaker closes.
     let have_all = async || {
         let answers = async || {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use gailou_shared::id::{CommentId, SubjectKey};
 use gailou_shared::wire::{CommentState, Visibility};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::rank_rows::{put_ranks, read_expected_ranks};
@@ -18,7 +18,6 @@ use crate::domain::reconcile::{
 };
 use crate::domain::row::{ReactionCounts, WeightsByType, is_visible};
 use crate::ports::store::Result;
-use crate::telemetry::CallTimer;
 
 /// Counters that are repaired in one transaction: writers wait some 10 ms for it.
 const COUNTERS_PER_REPAIR: usize = 200;
@@ -44,11 +43,7 @@ impl SqliteStore {
                 break;
             }
             for part in wrong.chunks(COUNTERS_PER_REPAIR) {
-                let _timer = CallTimer::start("sqlite", "repair");
-                let mut writer = self.writer();
-                let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                repair_counters(&tx, number, part, &self.weights)?;
-                tx.commit()?;
+                self.repair(|tx| repair_counters(tx, number, part, &self.weights))?;
             }
             all.extend(wrong.into_iter().map(|counter| found_counter(counter, true)));
         }

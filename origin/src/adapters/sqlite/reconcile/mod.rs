@@ -7,7 +7,7 @@ mod reviews;
 use async_trait::async_trait;
 use gailou_shared::id::SubjectKey;
 use gailou_shared::path::Path;
-use rusqlite::params;
+use rusqlite::{Transaction, TransactionBehavior, params};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::fetch_all;
@@ -15,6 +15,19 @@ use crate::adapters::sqlite::rank_again::is_ranked_by;
 use crate::adapters::sqlite::rows::damaged;
 use crate::domain::reconcile::{ComparedChunk, FoundDifference, RankWalk, ReconcileScope};
 use crate::ports::store::{Reconciler, Result};
+use crate::telemetry::measure_here;
+
+impl SqliteStore {
+    /// Repairs rows in one transaction.
+    fn repair(&self, work: impl FnOnce(&Transaction<'_>) -> Result<()>) -> Result<()> {
+        let mut writer = self.writer();
+        measure_here("sqlite", "repair", || {
+            let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            work(&tx)?;
+            Ok(tx.commit()?)
+        })
+    }
+}
 
 #[async_trait]
 impl Reconciler for SqliteStore {

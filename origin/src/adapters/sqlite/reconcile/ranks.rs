@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use gailou_shared::id::{CommentId, Slot, SubjectKey};
 use gailou_shared::path::Path;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::subject_number;
@@ -18,7 +18,6 @@ use crate::domain::reconcile::{
     ComparedChunk, RankKey, RankRow, RankStage, RankWalk, RankedChunk, ReconcileScope, StoredRank, WrongRank,
 };
 use crate::ports::store::Result;
-use crate::telemetry::CallTimer;
 
 impl SqliteStore {
     pub(super) async fn compare_ranks(
@@ -69,11 +68,7 @@ impl SqliteStore {
     }
 
     fn repair_ranks(&self, ids: impl Iterator<Item = CommentId>, stale: &[RankKey]) -> Result<()> {
-        let _timer = CallTimer::start("sqlite", "repair");
-        let mut writer = self.writer();
-        let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        put_ranks(&tx, &self.weights, ids, stale)?;
-        Ok(tx.commit()?)
+        self.repair(|tx| put_ranks(tx, &self.weights, ids, stale))
     }
 }
 

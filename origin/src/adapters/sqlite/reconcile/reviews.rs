@@ -8,7 +8,7 @@ use gailou_shared::id::{CommentId, Slot, SubjectKey};
 use gailou_shared::path::Path;
 use gailou_shared::rank::EngagementCounts;
 use gailou_shared::wire::{CommentState, ReviewKind};
-use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, Row, Transaction, params};
 
 use crate::adapters::sqlite::SqliteStore;
 use crate::adapters::sqlite::query::{fetch_all, json_ids, subject_number};
@@ -17,7 +17,6 @@ use crate::adapters::sqlite::write::moderation::write_queue;
 use crate::domain::fold::RowChanges;
 use crate::domain::reconcile::{ComparedChunk, QueuedRow, ReviewedComment};
 use crate::ports::store::Result;
-use crate::telemetry::CallTimer;
 
 /// Comments that are compared at once.
 const COMMENTS_PER_CHUNK: usize = 1_000;
@@ -49,11 +48,7 @@ impl SqliteStore {
         wrong.retain(|comment| comment.fault().is_some());
         if repair && !wrong.is_empty() {
             let ids: Vec<CommentId> = wrong.iter().map(|comment| comment.id).collect();
-            let _timer = CallTimer::start("sqlite", "repair");
-            let mut writer = self.writer();
-            let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            repair_reviews(&tx, &ids)?;
-            tx.commit()?;
+            self.repair(|tx| repair_reviews(tx, &ids))?;
         }
         Ok(ComparedChunk { found: wrong.iter().filter_map(|comment| comment.found(repair)).collect(), next })
     }

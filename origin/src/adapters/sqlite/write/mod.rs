@@ -34,7 +34,7 @@ use crate::domain::operation::{
 use crate::domain::positions::NextPositions;
 use crate::domain::sign_in::{LINK_LIFETIME_MS, REFRESH_IDLE_MS};
 use crate::ports::store::{BatchWriter, Result, StoreError};
-use crate::telemetry::CallTimer;
+use crate::telemetry::measure_here;
 
 /// Old texts that one transaction deletes, so that others need not wait for it.
 const TEXTS_PER_DELETE: usize = 500;
@@ -47,10 +47,15 @@ impl BatchWriter for SqliteStore {
         }
         let batch: Vec<&LoggedOperation> = batch.iter().collect();
         let mut writer = self.writer();
-        let _timer = CallTimer::start("sqlite", "persist");
+        measure_here("sqlite", "persist", || self.persist_batch(&mut writer, &batch))
+    }
+}
+
+impl SqliteStore {
+    fn persist_batch(&self, writer: &mut Connection, batch: &[&LoggedOperation]) -> Result<PersistedBatch> {
         let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut loaded = LoadedRows::new(TableLayout::Embedded, NextPositions::default());
-        while let Some(request) = loaded.next_request(&batch) {
+        while let Some(request) = loaded.next_request(batch) {
             load::load(&tx, &request, &mut loaded)?;
         }
         let mut fold = BatchFold::new(loaded)?;
@@ -66,12 +71,10 @@ impl BatchWriter for SqliteStore {
         if batch.iter().any(|logged| is_end_of_erasure(&logged.operation)) {
             self.log_to_empty.store(true, Ordering::Relaxed);
         }
-        self.empty_log(&writer)?;
+        self.empty_log(writer)?;
         Ok(PersistedBatch { outcomes, ..persisted })
     }
-}
 
-impl SqliteStore {
     /// Empties the log where it may have texts that were erased. It waits for no reader: a backup reads for minutes. Where
     /// one is there, the next batch tries again.
     fn empty_log(&self, writer: &Connection) -> Result<()> {

@@ -209,6 +209,7 @@ impl Notifying {
             mails_owner: false,
             clock: ManualClock::at(TEST_START_MS).clock(),
             name: "one".into(),
+            metrics: Arc::default(),
         };
         Self { tables, webhooks, notifier, place: QueuePlace::default() }
     }

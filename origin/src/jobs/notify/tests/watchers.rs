@@ -189,6 +189,7 @@ impl WatchedThread {
             mails_owner: false,
             clock: ManualClock::at(TEST_START_MS).clock(),
             name: "one".into(),
+            metrics: Arc::default(),
         });
         Self { store, notifier, next: 0 }
     }

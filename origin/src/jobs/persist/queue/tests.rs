@@ -12,7 +12,7 @@ fn take(queue: &mut RecordQueue, slot: u16, offset: u64) -> Taken {
     if queue.stored(partition).is_empty() {
         begin(queue, partition, &[Some(offset), Some(offset)]);
     }
-    let record = Record { topic: Topic::Reactions, partition, offset, payload: vec![0; 10] };
+    let record = Record { topic: Topic::Reactions, partition, offset, payload: vec![0; 10], trace_parent: None };
     let (slot, operation) = (Slot::new(slot).unwrap(), like(comment(slot, 1), offset + 1));
     let taken = queue.take(&record, Some(slot), shard);
     if let Taken::Open(assignment) = taken {
@@ -213,7 +213,7 @@ fn what_was_seen_stored_stands_until_the_partition_is_started_again() {
 fn nothing_is_taken_before_its_start_or_again_behind_it() {
     let mut queue = RecordQueue::new(10);
     queue.assign(0);
-    let record = |offset| Record { topic: Topic::Reactions, partition: 0, offset, payload: vec![] };
+    let record = |offset| Record { topic: Topic::Reactions, partition: 0, offset, payload: vec![], trace_parent: None };
     assert_eq!(queue.take(&record(5), Some(Slot::FIRST), shard), Taken::Ignored, "not begun");
     let done_before = HashMap::from([(Slot::FIRST, 7)]);
     queue.start(0, PartitionStart { offset: 5, checkpoints: vec![Some(5), Some(9)], done_before });
