@@ -26,7 +26,7 @@ fn numbers_equal_those_of_wrangler_toml() {
 fn network_key_is_an_ipv4_address_or_an_ipv6_64() {
     let check = |client: Option<&str>, expected: Option<&str>| {
         let requester =
-            Requester { id: crate::response::RequestIds::new(7).accept(None), client: client.map(str::to_owned) };
+            Requester { id: crate::response::RequestIds::new(7).accept(None, 0), client: client.map(str::to_owned) };
         assert_eq!(network_key(&requester).as_deref(), expected, "{client:?}");
     };
     check(Some("192.0.2.1"), Some("192.0.2.1"));
