@@ -1,4 +1,4 @@
-//! What the program tells its operator: logs, slow statements, traces.
+//! What the program says of itself: logs, slow statements, traces.
 //!
 //! Connects to nothing. Promise: the address is one of a host.
 

@@ -1,3 +1,5 @@
+//! What is measured of an installation with a database, with and without a backup.
+
 use super::*;
 use crate::adapters::sqlite::SqliteStore;
 use crate::telemetry::render;
