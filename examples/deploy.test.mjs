@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -247,6 +247,43 @@ test('unit is accepted by systemd', { skip: missing('systemd-analyze') }, async 
 
 test('Dockerfile has no finding of its linter', { skip: missing('hadolint') }, async () => {
   await run('hadolint', [join(ROOT, 'Dockerfile')]);
+});
+
+/** Most bytes of the image, as it is stored on a server. */
+const MAX_IMAGE_BYTES = 60_000_000;
+/** What the image's program, which is compiled as one crate, has of a program of `make build`: 51 MB of 64, without symbols. */
+const IMAGE_OF_RELEASE = 51 / 64;
+/** The same of one that is not optimised: 51 MB of 126. */
+const IMAGE_OF_DEBUG = 51 / 126;
+
+/** The files of the image beside the program, as the Dockerfile's last stage has them: it begins empty. */
+async function filesBesideProgram() {
+  const { stdout } = await run('ldd', [GAILOU]);
+  // OpenSSL is a part of the image's program.
+  const libraries = stdout.match(/\/\S+/g).filter((file) => !/lib(ssl|crypto)/.test(file));
+  const licences = ['LICENSE-APACHE', 'LICENSE-MIT'].map((name) => join(ROOT, name));
+  return [...libraries, '/etc/ssl/certs/ca-certificates.crt', ...licences];
+}
+
+test('image has at most 60 MB', {
+  skip: GAILOU ? missing('strip', 'readelf', 'ldd') : 'E2E_GAILOU is not set',
+}, async (t) => {
+  assert.match(await readFile(join(ROOT, 'Dockerfile'), 'utf8'), /^FROM scratch$/m);
+  const dir = await mkdtemp(join(tmpdir(), 'gailou-image-'));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  const stripped = join(dir, 'gailou');
+  await run('strip', ['-o', stripped, GAILOU]);
+  // Of the profiles, the one that is not optimised is the one with numbers of lines.
+  const isDebug = (await run('readelf', ['-SW', GAILOU])).stdout.includes('.debug_line');
+  const sizes = await Promise.all(
+    (await filesBesideProgram()).map(async (file) => (await stat(file)).size),
+  );
+  const program = (await stat(stripped)).size * (isDebug ? IMAGE_OF_DEBUG : IMAGE_OF_RELEASE);
+  const bytes = sizes.reduce((sum, size) => sum + size, program);
+  t.diagnostic(
+    `${(bytes / 1e6).toFixed(1)} MB, of which the program has ${(program / 1e6).toFixed(1)}`,
+  );
+  assert.ok(program > 20_000_000 && bytes <= MAX_IMAGE_BYTES, `${bytes} bytes`);
 });
 
 test('compose.yaml has the shape of its specification', {

@@ -76,6 +76,7 @@ pub fn router(isolate: Arc<Isolate>) -> Router {
         .route("/v1/media", post(checked(RouteRule::PICTURE_UPLOAD)))
         .route("/v1/media/{name}", get(checked(RouteRule::ANY_REQUEST)))
         .route("/v1/avatars/{hash}", get(checked(RouteRule::ANY_REQUEST)))
+        .route("/v1/avatars/{signature}/{address}", get(checked(RouteRule::ANY_REQUEST)))
         .route("/v1/preview", post(checked(RouteRule::MEMBER_JSON)))
         .route("/v1/guests", post(checked(RouteRule::GUEST_JSON)))
         .route("/v1/guests/me", patch(checked(RouteRule::MEMBER_JSON)))

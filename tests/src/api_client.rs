@@ -134,8 +134,7 @@ impl ApiClient {
     /// The value of a metric, by its name and labels; `None` where it is not exported.
     pub async fn metric(&self, name: &str) -> Option<f64> {
         let text = self.get("/metrics").await.text;
-        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
-        value
+        text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
     }
 
     /// The body of a page that must exist.

@@ -21,11 +21,15 @@ pub struct TestMember {
 impl TestMember {
     /// A member with a token that is signed with [`token_key`].
     pub fn new(id: u64, name: &str, role: Role) -> Self {
-        let member =
-            Member { id: MemberId::new(id).expect("a member id"), name: name.into(), avatar: None, level: 3, role };
+        let id = MemberId::new(id).expect("a member id");
+        Self::of(&Member { id, name: name.into(), avatar: None, level: 3, role })
+    }
+
+    /// This member, with a token that is signed with [`token_key`].
+    pub fn of(member: &Member) -> Self {
         let now = Clock::system().now() / 1_000;
-        let token = token_key().sign(&member, "gailou", now..now + TOKEN_LIFETIME_SECONDS).expect("a secret signs");
-        Self { id: id.to_string(), name: name.into(), token }
+        let token = token_key().sign(member, "gailou", now..now + TOKEN_LIFETIME_SECONDS).expect("a secret signs");
+        Self { id: member.id.to_string(), name: member.name.clone(), token }
     }
 }
 

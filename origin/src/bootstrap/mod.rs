@@ -165,6 +165,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         None => tables.read_secret("cursor_secret", rand::random()).await?,
     };
     let member_keys = token_secret::member_keys(&config, &**tables).await?;
+    let sign_in = sign_in::open(&config, &**tables).await?;
     // In a cluster the row of a node number says where its ids begin.
     let last_id = if config.cluster.is_some() { None } else { tables.read_last_id().await? };
     let metrics = LoopMetrics::new(&config, role);
@@ -195,8 +196,12 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         classifier: classifier(&config),
         accounts: accounts(&config),
         mailer: mail::choose(&config)?,
-        avatars: Avatars::new(pictures::avatar_service(&config), pictures::chosen_pictures(&config)),
-        sign_in: sign_in::open(&config, &**tables).await?,
+        avatars: Avatars::new(
+            pictures::avatar_service(&config),
+            pictures::chosen_pictures(&config),
+            pictures::addresses(&config, sign_in.key.clone()),
+        ),
+        sign_in,
         claimed_addresses: ClaimedAddresses::default(),
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,

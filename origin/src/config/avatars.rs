@@ -5,13 +5,13 @@
 use documented::DocumentedFields;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::config::values::{parse_optional, service_url};
+use crate::config::values::{parse_optional, service_url, switch};
 
 /// What stands for the hash in the address.
 const HASH_PLACE: &str = "{hash}";
 
 /// `avatars`: pictures of members by the hashes of their e-mail addresses.
-#[derive(Debug, Clone, Default, Deserialize, Serialize, DocumentedFields)]
+#[derive(Debug, Clone, Deserialize, Serialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct AvatarSettings {
     /// Where a service has the picture of a hash: an address by https, or by http on this machine, with `{hash}` in its
@@ -19,6 +19,17 @@ pub struct AvatarSettings {
     /// Without it, `/v1/avatars/{hash}` is a drawing that the hash decides.
     #[serde(deserialize_with = "address")]
     pub url: Option<String>,
+    /// Whether readers get the pictures that a host's tokens, its service of members and imports name through this server,
+    /// at `/v1/avatars/`, so that no reader asks where they are. It needs `public_url`, and fetches from public addresses
+    /// alone, unless `webhooks.allow_private` is on.
+    #[serde(deserialize_with = "switch")]
+    pub proxy: bool,
+}
+
+impl Default for AvatarSettings {
+    fn default() -> Self {
+        Self { url: None, proxy: true }
+    }
 }
 
 impl AvatarSettings {
@@ -64,7 +75,8 @@ mod tests {
             let read = serde_json::from_value::<AvatarSettings>(serde_json::json!({"url": url}));
             assert_eq!(read.is_ok(), is_taken, "{url}");
         }
-        let settings = AvatarSettings { url: Some("https://a.example/{hash}?s=160".into()) };
+        let settings =
+            AvatarSettings { url: Some("https://a.example/{hash}?s=160".into()), ..AvatarSettings::default() };
         assert_eq!(settings.address_of("0f").as_deref(), Some("https://a.example/0f?s=160"));
         assert_eq!(settings.shown_address(), Some("https://a.example/{hash}"));
     }

@@ -9,8 +9,8 @@ use crate::config::values::switch;
 #[derive(Debug, Clone, Default, Deserialize, Serialize, DocumentedFields)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebhookSettings {
-    /// Whether webhooks may lead to private and loopback addresses, also by plain HTTP, and pictures of accounts and of
-    /// imports be there. An admin can then have requests sent to everything that this machine reaches.
+    /// Whether webhooks may lead to private and loopback addresses, also by plain HTTP, and pictures of accounts, of members
+    /// of your site and of imports be there. An admin can then have requests sent to everything that this machine reaches.
     #[serde(deserialize_with = "switch")]
     pub allow_private: bool,
 }

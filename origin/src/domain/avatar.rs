@@ -1,16 +1,25 @@
 //! What a picture of a member is asked for by, and the drawing that it decides where there is no picture.
 //!
-//! Pure. Promise: the same hash is the same drawing for ever, and nothing of a drawing was written by a stranger.
+//! Pure. Promise: the same hash is the same drawing for ever, and nothing of a drawing was written by a stranger. What is
+//! asked for by an address is what this installation itself has named to readers.
 
 use std::fmt;
 use std::fmt::Write as _;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gailou_shared::id::MemberId;
+use gailou_shared::wire::Author;
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::email_address::EmailAddress;
 use crate::domain::sign_in::SignInKey;
 
+/// Before the hash, in the address of a picture of this installation.
+pub const PICTURES_PATH: &str = "/v1/avatars/";
+/// Most bytes that the address of a picture of another server has beside four thirds of that one: the address of this
+/// installation with the longest name of a host, the path and the signature.
+pub const PICTURE_ADDRESS_OVERHEAD_BYTES: usize = 300;
 /// The lengths of MD5 and SHA-256 in hexadecimal digits.
 const HASH_LENGTHS: [usize; 2] = [32, 64];
 /// Cells of a drawing on one side; its right half mirrors its left one.
@@ -99,6 +108,59 @@ impl AvatarHash {
     }
 }
 
+/// Where readers get the pictures that host sites have elsewhere: at this installation, by an address that holds the other
+/// one and a signature. It is the same for the same picture in every process.
+#[derive(Debug)]
+pub struct PictureAddresses {
+    server: Option<String>,
+    key: SignInKey,
+}
+
+/// A picture elsewhere that this installation has named to readers.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NamedPicture {
+    /// Where the host site has it.
+    pub address: String,
+    /// What it is in memory by. Nobody else can make it: it holds more of the key than the signature.
+    pub hash: AvatarHash,
+}
+
+impl PictureAddresses {
+    /// Readers reach this installation at `server`; without it they get every picture from where its host has it.
+    #[must_use]
+    pub fn new(server: Option<&str>, key: SignInKey) -> Self {
+        Self { server: server.map(|server| server.trim_end_matches('/').to_owned()), key }
+    }
+
+    /// Where readers get the picture at this address. A path is one of the page that shows the comment, and stays.
+    #[must_use]
+    pub fn shown(&self, address: &str) -> String {
+        let Some(server) = self.server.as_deref().filter(|_| !address.starts_with('/')) else {
+            return address.to_owned();
+        };
+        if address.strip_prefix(server).is_some_and(|path| path.starts_with(PICTURES_PATH)) {
+            return address.to_owned();
+        }
+        let signature = URL_SAFE_NO_PAD.encode(self.key.sign_address(address));
+        format!("{server}{PICTURES_PATH}{signature}/{}", URL_SAFE_NO_PAD.encode(address))
+    }
+
+    /// The author, with a picture that readers may get.
+    #[must_use]
+    pub fn shown_author(&self, author: &Author) -> Author {
+        Author { avatar: author.avatar.as_deref().map(|address| self.shown(address)), ..author.clone() }
+    }
+
+    /// The picture that the two last parts of a path are of; `None` where this installation has not made them.
+    #[must_use]
+    pub fn named(&self, signature: &str, address: &str) -> Option<NamedPicture> {
+        let address = String::from_utf8(URL_SAFE_NO_PAD.decode(address).ok()?).ok()?;
+        let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
+        let digest = self.key.verify_address(&address, &signature)?;
+        Some(NamedPicture { address, hash: AvatarHash(hex::encode(digest).into()) })
+    }
+}
+
 impl fmt::Display for AvatarHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -153,6 +215,52 @@ mod tests {
             changed[at] = if changed[at] == b'0' { b'1' } else { b'0' };
             let changed = AvatarHash::parse(std::str::from_utf8(&changed).unwrap()).unwrap();
             assert_eq!(changed.account(&key), None, "digit {at}");
+        }
+    }
+
+    #[test]
+    fn picture_elsewhere_is_shown_here_by_an_address_that_this_installation_alone_makes() {
+        let (key, other) = (SignInKey::new(b"one"), SignInKey::new(b"other"));
+        let here = PictureAddresses::new(Some("https://c.example/"), key.clone());
+        let elsewhere = "https://a.example/u/7.png?v=2";
+        let shown = here.shown(elsewhere);
+        let path = shown.strip_prefix("https://c.example/v1/avatars/").unwrap();
+        let (signature, address) = path.split_once('/').unwrap();
+        let named = here.named(signature, address).unwrap();
+        assert_eq!(named.address, elsewhere);
+        assert_eq!(AvatarHash::parse(named.hash.as_str()), Some(named.hash.clone()), "a drawing can be made of it");
+        let same = PictureAddresses::new(Some("https://c.example"), key.clone());
+        assert_eq!(same.shown(elsewhere), shown, "the same in each process");
+        assert_eq!(same.shown(&shown), shown, "it is shown once");
+        assert_eq!(
+            PictureAddresses::new(None, other).named(signature, address),
+            None,
+            "the key of another installation"
+        );
+        assert_eq!(PictureAddresses::new(None, key).named(signature, address), Some(named));
+        let another = URL_SAFE_NO_PAD.encode("https://a.example/u/8.png");
+        for (signature, address) in
+            [(signature, &*another), ("", address), (&signature[..20], address), (signature, ""), (signature, "*")]
+        {
+            assert_eq!(here.named(signature, address), None, "{signature} {address}");
+        }
+    }
+
+    #[test]
+    fn only_pictures_of_other_servers_are_shown_here() {
+        let key = SignInKey::new(b"one");
+        let here = PictureAddresses::new(Some("https://c.example"), key.clone());
+        for (address, is_moved) in [
+            ("https://a.example/a.png", true),
+            ("http://a.example/a.png", true),
+            ("https://c.example/v1/media/a.png", true),
+            ("https://c.example.a.example/v1/avatars/00", true),
+            ("https://c.example/v1/avatars/00", false),
+            ("/a.png", false),
+            ("/v1/avatars/00", false),
+        ] {
+            assert_eq!(here.shown(address) != address, is_moved, "{address}");
+            assert_eq!(PictureAddresses::new(None, key.clone()).shown(address), address);
         }
     }
 

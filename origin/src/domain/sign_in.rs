@@ -218,6 +218,20 @@ impl SignInKey {
             && self.mac("picture", picture).verify_truncated_left(signature).is_ok()
     }
 
+    /// What proves that this installation has named the address of a picture to readers.
+    pub fn sign_address(&self, address: &str) -> [u8; PICTURE_SIGNATURE_BYTES] {
+        self.digest("picture address", address.as_bytes()).first_chunk().copied().unwrap_or_default()
+    }
+
+    /// The whole digest of the address, which only this installation knows, where the signature is its own. Takes the same
+    /// time for every signature of its length.
+    pub fn verify_address(&self, address: &str, signature: &[u8]) -> Option<[u8; 32]> {
+        let label = "picture address";
+        let is_own = signature.len() == PICTURE_SIGNATURE_BYTES
+            && self.mac(label, address.as_bytes()).verify_truncated_left(signature).is_ok();
+        is_own.then(|| self.digest(label, address.as_bytes()))
+    }
+
     /// The PKCE verifier of a visit, which the provider learns at its end (RFC 7636: 43 characters).
     pub fn pkce_verifier(&self, state: &str) -> String {
         URL_SAFE_NO_PAD.encode(self.digest("pkce", state.as_bytes()))

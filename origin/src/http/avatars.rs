@@ -1,4 +1,5 @@
-//! `/v1/avatars/{hash}`: the picture of a member by the hash of their e-mail address.
+//! `/v1/avatars/{hash}`: the picture of a member by the hash of their e-mail address; and
+//! `/v1/avatars/{signature}/{address}`: one that a host site names.
 
 use std::sync::Arc;
 
@@ -12,10 +13,11 @@ use crate::http::cached_page::CDN_CACHE_CONTROL;
 use crate::http::extract::CountedRead;
 use crate::http::media::{FILE_POLICY, FILE_READERS};
 use crate::http::openapi::bodies::PictureFile;
-use crate::http::openapi::responses::PublicRefusals;
+use crate::http::openapi::responses::{NotFound, PublicRefusals};
 use crate::http::problem::Refusal;
-use crate::service::avatar;
+use crate::service::{ServiceError, avatar};
 use crate::state::AppState;
+use crate::state::avatars::Avatar;
 
 /// The picture of a member by the hash of their e-mail address.
 ///
@@ -39,7 +41,38 @@ pub(super) async fn get_avatar(
 ) -> Result<Response, Refusal> {
     let hash = AvatarHash::parse(&hash)
         .ok_or_else(|| Refusal::field("hash", "must be 32 or 64 lower-case hexadecimal digits"))?;
-    let avatar = avatar::find(&app, &hash).await;
+    Ok(answer(avatar::find(&app, &hash).await))
+}
+
+/// A picture that a host site names.
+///
+/// The addresses are those of `avatar` in answers. The server gets the file from where the site has it, so that no reader
+/// does, and encodes it again: 160 × 160 pixels. Where there is none, it is a drawing.
+#[utoipa::path(
+    get, path = "/v1/avatars/{signature}/{address}", tag = "members",
+    params(
+        ("signature" = String, Path, description = "What proves that this installation has named the address."),
+        ("address" = String, Path, description = "The address, in base64url."),
+    ),
+    responses(
+        (
+            status = 200, description = "The picture; `Cache-Control` says for how long.",
+            content((PictureFile = "image/jpeg"), (PictureFile = "image/png"), (PictureFile = "image/svg+xml")),
+        ),
+        PublicRefusals, NotFound,
+    ),
+)]
+pub(super) async fn get_named_avatar(
+    State(app): State<Arc<AppState>>,
+    Path((signature, address)): Path<(String, String)>,
+    _: CountedRead,
+) -> Result<Response, Refusal> {
+    let named = app.avatars.addresses.named(&signature, &address);
+    let named = named.ok_or(ServiceError::NotFound("no picture has this address"))?;
+    Ok(answer(avatar::find_named(&app, &named).await))
+}
+
+fn answer(avatar: Avatar) -> Response {
     let caching = HeaderValue::try_from(format!("public, max-age={}", avatar.fresh_for.as_secs()));
     let caching = caching.unwrap_or(HeaderValue::from_static("no-store"));
     let headers = [
@@ -50,5 +83,5 @@ pub(super) async fn get_avatar(
         (HeaderName::from_static("cross-origin-resource-policy"), FILE_READERS),
         (header::CONTENT_DISPOSITION, HeaderValue::from_static("inline")),
     ];
-    Ok((headers, Body::from(avatar.bytes)).into_response())
+    (headers, Body::from(avatar.bytes)).into_response()
 }

@@ -84,6 +84,7 @@ fn public_reads() -> OpenApiRouter<HttpState> {
         .routes(routes!(html::get_html))
         .routes(routes!(media::get_media))
         .routes(routes!(avatars::get_avatar))
+        .routes(routes!(avatars::get_named_avatar))
         .routes(routes!(get_openapi))
 }
 

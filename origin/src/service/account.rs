@@ -40,7 +40,8 @@ pub(super) async fn author(app: &AppState, member: &Member) -> Member {
 }
 
 /// The account as moderators see it.
-pub(super) fn view(account: &Account) -> MemberAccount {
+pub(super) fn view(app: &AppState, account: &Account) -> MemberAccount {
     let Account { name, avatar, level, .. } = account;
-    MemberAccount { name: name.clone(), avatar: avatar.clone().flatten(), level: *level }
+    let avatar = avatar.as_ref().and_then(Option::as_deref).map(|address| app.avatars.addresses.shown(address));
+    MemberAccount { name: name.clone(), avatar, level: *level }
 }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use gailou_shared::id::CommentId;
 use gailou_shared::limits;
 
+use crate::domain::avatar::PICTURE_ADDRESS_OVERHEAD_BYTES;
 use crate::domain::row::CommentRow;
 use crate::ports::store::CommentReader;
 use crate::service::ServiceResult;
@@ -130,9 +131,14 @@ pub(super) fn json_bytes(row: &CommentRow) -> usize {
     let members: usize =
         row.mentions.iter().chain(&row.reply_to).map(|m| MEMBER_OVERHEAD_BYTES + text_bytes(&m.name)).sum();
     let media: usize = row.media.iter().map(|m| MEDIA_OVERHEAD_BYTES + text_bytes(&m.name) + text_bytes(&m.alt)).sum();
-    let author = text_bytes(&row.author.name) + row.author.avatar.as_deref().map_or(0, text_bytes);
+    let author = text_bytes(&row.author.name) + row.author.avatar.as_deref().map_or(0, picture_address_bytes);
     let texts = text_bytes(&row.content) + text_bytes(&row.html) + text_bytes(row.subject.key());
     COMMENT_OVERHEAD_BYTES + row.path.depth() * PATH_ID_BYTES + members + media + author + texts
+}
+
+/// No less than the bytes of the address at which readers get a picture.
+fn picture_address_bytes(address: &str) -> usize {
+    text_bytes(address).max(PICTURE_ADDRESS_OVERHEAD_BYTES + (4 * address.len()).div_ceil(3))
 }
 
 /// The bytes of a text as a JSON string, without its quotes.
@@ -149,11 +155,13 @@ fn text_bytes(text: &str) -> usize {
 mod tests {
     use gailou_shared::id::{MediaId, MemberId, SubjectKey};
     use gailou_shared::path::{Mode, Path, Threading};
-    use gailou_shared::wire::{Author, MemberRef};
+    use gailou_shared::wire::{Author, Comment, MemberRef};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::avatar::PictureAddresses;
     use crate::domain::media::MediaRef;
+    use crate::domain::sign_in::SignInKey;
     use crate::service::comment_view;
     use crate::testing::fixtures::comment_row;
 
@@ -186,8 +194,15 @@ mod tests {
                 html: content,
                 ..row
             };
-            let json = serde_json::to_vec(&comment_view::for_author(&row, Threading { mode: Mode::Building, level_limit: 128 })).unwrap();
-            prop_assert!(json.len() <= json_bytes(&row), "{} > {}", json.len(), json_bytes(&row));
+            let server = format!("https://{}", "c".repeat(253));
+            for server in [None, Some(&*server)] {
+                let addresses = PictureAddresses::new(server, SignInKey::new(b"one"));
+                let threading = Threading { mode: Mode::Building, level_limit: 128 };
+                let author = Some(addresses.shown_author(&row.author));
+                let comment = Comment { author, ..comment_view::without_author(&row, threading) };
+                let json = serde_json::to_vec(&comment).unwrap();
+                prop_assert!(json.len() <= json_bytes(&row), "{} > {}", json.len(), json_bytes(&row));
+            }
         }
     }
 

@@ -1,23 +1,22 @@
-//! The picture of a member by the hash of their e-mail address, or that of an account of this installation.
+//! The picture of a member by the hash of their e-mail address, that of an account of this installation, or one that a
+//! host site names.
 //!
 //! Promise: there is always one, and no reader's address reaches the service, or the host of a picture that an owner of an
-//! account has chosen. A file of theirs is decoded and encoded again before it is sent; what is no picture, too large, late
-//! or missing is a drawing.
+//! account has chosen or a host site has named. A file of theirs is decoded and encoded again before it is sent; what is no
+//! picture, too large, late or missing is a drawing.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use gailou_shared::id::MemberId;
 
-use crate::domain::avatar::AvatarHash;
+use crate::domain::avatar::{AvatarHash, NamedPicture, PICTURES_PATH};
 use crate::domain::picture;
 use crate::domain::sign_in::OwnAccount;
 use crate::ports::failure::Failure;
 use crate::state::AppState;
 use crate::state::avatars::{Avatar, Avatars};
 
-/// Before the hash, in the address of a picture of this installation.
-pub const PICTURES_PATH: &str = "/v1/avatars/";
 /// Pixels of a picture on each side: twice what the element shows.
 const AVATAR_SIDE: u32 = 160;
 /// How long a picture of the service is fresh: a member who changes it sees that the day after.
@@ -53,6 +52,11 @@ pub async fn find(app: &AppState, hash: &AvatarHash) -> Avatar {
     app.avatars.get_or(hash, make(hash, fetch(&app.avatars, hash))).await
 }
 
+/// The picture that a host site names.
+pub async fn find_named(app: &AppState, named: &NamedPicture) -> Avatar {
+    app.avatars.get_or(&named.hash, make(&named.hash, fetch_elsewhere(&app.avatars, &named.address))).await
+}
+
 async fn make(hash: &AvatarHash, fetched: impl Future<Output = Result<Option<Avatar>, Failure>>) -> Avatar {
     match fetched.await {
         Ok(Some(picture)) => picture,
@@ -71,10 +75,13 @@ async fn fetch_chosen(app: &AppState, account: MemberId) -> Result<Option<Avatar
     {
         return fetch(&app.avatars, &hash).await;
     }
-    let avatars = &app.avatars;
+    fetch_elsewhere(&app.avatars, &address).await
+}
+
+async fn fetch_elsewhere(avatars: &Avatars, address: &str) -> Result<Option<Avatar>, Failure> {
     let file = {
         let _place = avatars.chosen_questions.try_acquire().map_err(Failure::of_driver)?;
-        avatars.chosen.fetch(&address).await?
+        avatars.chosen.fetch(address).await?
     };
     encode(avatars, file).await
 }

@@ -1,4 +1,4 @@
-//! Rows as readers see them: levels by the mode, tombstones emptied.
+//! Rows as readers see them: levels by the mode, tombstones emptied, pictures of authors at this installation.
 
 use gailou_shared::id::SubjectKey;
 use gailou_shared::path::{Mode, Threading};
@@ -7,21 +7,28 @@ use gailou_shared::wire::{Comment, CommentState, SubjectRef};
 use crate::domain::review::HeldEdit;
 use crate::domain::row::CommentRow;
 use crate::service::media;
+use crate::state::AppState;
 
 /// The comment as every reader sees it.
-pub fn for_every_reader(row: &CommentRow, threading: Threading) -> Comment {
-    if row.is_visible() { for_author(row, threading) } else { tombstone(row, threading) }
+pub fn for_every_reader(app: &AppState, row: &CommentRow, threading: Threading) -> Comment {
+    if row.is_visible() { for_author(app, row, threading) } else { tombstone(row, threading) }
 }
 
 /// The comment as its author sees it: with its content, whatever its state, unless it is deleted.
-pub fn for_author(row: &CommentRow, threading: Threading) -> Comment {
+pub fn for_author(app: &AppState, row: &CommentRow, threading: Threading) -> Comment {
+    let author = app.avatars.addresses.shown_author(&row.author);
+    Comment { author: Some(author), ..without_author(row, threading) }
+}
+
+/// The comment with its content, and without who wrote it.
+pub(super) fn without_author(row: &CommentRow, threading: Threading) -> Comment {
     let id = row.id();
     Comment {
         id,
         version: row.version,
         is_in_building: threading.mode == Mode::Building,
         subject: SubjectRef::from(&row.subject),
-        author: Some(row.author.clone()),
+        author: None,
         parent_id: row.parent_id,
         root_id: row.path.root_id(),
         reply_to: row.reply_to.clone().filter(|_| !row.parent_gone),
@@ -48,8 +55,8 @@ pub fn for_author(row: &CommentRow, threading: Threading) -> Comment {
 }
 
 /// The comment as its author sees it, and nothing of a deleted one but its place.
-pub fn for_owner(row: &CommentRow, threading: Threading) -> Comment {
-    if row.state == CommentState::Deleted { tombstone(row, threading) } else { for_author(row, threading) }
+pub fn for_owner(app: &AppState, row: &CommentRow, threading: Threading) -> Comment {
+    if row.state == CommentState::Deleted { tombstone(row, threading) } else { for_author(app, row, threading) }
 }
 
 /// A comment with the text of an edit that waits, as its author and moderators see it.
@@ -61,12 +68,11 @@ pub fn with_edit(comment: Comment, edit: &HeldEdit) -> Comment {
 /// The place of a comment in a thread, without what its author wrote and who that is.
 pub fn tombstone(row: &CommentRow, threading: Threading) -> Comment {
     Comment {
-        author: None,
         content: String::new(),
         html: String::new(),
         mentions: vec![],
         media: vec![],
-        ..for_author(row, threading)
+        ..without_author(row, threading)
     }
 }
 

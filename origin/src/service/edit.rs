@@ -83,7 +83,7 @@ pub async fn edit(
         max_edits: u64::from(app.settings().values.limits.edits_per_comment),
     };
     let after = append_change(app, id, change, None).await?;
-    let comment = comment_view::for_author(&after, subject::threading_around(app, &after)?);
+    let comment = comment_view::for_author(app, &after, subject::threading_around(app, &after)?);
     Ok(match held {
         Some(edit) => comment_view::with_edit(comment, &edit),
         None => comment,

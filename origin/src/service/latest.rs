@@ -98,7 +98,7 @@ impl LatestComments {
         }
         let (title, url) = (Some(subject.title.clone()), Some(subject.url.clone()));
         let subject = SubjectRef { title, url, ..SubjectRef::from(&row.subject) };
-        self.comments.push(Comment { subject, ..comment_view::for_every_reader(row, threading) });
+        self.comments.push(Comment { subject, ..comment_view::for_every_reader(app, row, threading) });
         self.comments.len() < self.limit
     }
 }

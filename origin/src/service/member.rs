@@ -78,7 +78,9 @@ pub(super) async fn page_of_ids(
     let seen = ids.iter().filter_map(|id| rows.get(id)).filter(is_seen);
     // A comment whose type is not configured any more is left out.
     let data = seen
-        .filter_map(|row| Some(comment_view::for_every_reader(row, app.threading_of(row.subject.kind(), row.mode)?)))
+        .filter_map(|row| {
+            Some(comment_view::for_every_reader(app, row, app.threading_of(row.subject.kind(), row.mode)?))
+        })
         .collect();
     Ok(CommentPage {
         data,
@@ -145,7 +147,7 @@ pub async fn read_overlay(
     }
     let mut own = Vec::with_capacity(pending.len());
     for row in fitting(pending.iter().filter_map(|id| rows.get(id)), MAX_PENDING_BYTES) {
-        let comment = comment_view::for_author(row, threading_around(app, row)?);
+        let comment = comment_view::for_author(app, row, threading_around(app, row)?);
         own.push(match edits.get(&row.id()).and_then(|review| review.item.edit.as_ref()) {
             Some(edit) => comment_view::with_edit(comment, edit),
             None => comment,

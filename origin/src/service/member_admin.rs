@@ -105,7 +105,7 @@ async fn page(
     let data = shown.into_iter().map(|member| {
         let at = standings.iter().position(|(id, _)| *id == member.id);
         let standing = at.map_or_else(MemberStanding::default, |at| standings.swap_remove(at).1);
-        view(member, standing)
+        view(app, member, standing)
     });
     Ok(ModeratedMemberPage { data: data.collect(), page: ListPageInfo { next, has_more } })
 }
@@ -124,12 +124,12 @@ fn unknown(id: MemberId) -> KnownMember {
     KnownMember { id, name: String::new(), avatar: None, level: 0, name_key: vec![] }
 }
 
-fn view(member: KnownMember, standing: MemberStanding) -> ModeratedMember {
+fn view(app: &AppState, member: KnownMember, standing: MemberStanding) -> ModeratedMember {
     let MemberStanding { rules, note, .. } = standing;
     ModeratedMember {
         id: member.id,
         name: member.name,
-        avatar: member.avatar,
+        avatar: member.avatar.map(|address| app.avatars.addresses.shown(&address)),
         token_level: member.level,
         guest: member.id.kind() == MemberKind::Guest,
         level: rules.level,
@@ -167,13 +167,13 @@ async fn describe(app: &AppState, id: MemberId, account: Option<&Account>) -> Se
     // A history may have comments that are another member's by now.
     let rows = newest.iter().filter_map(|id| rows.get(id)).filter(|row| row.author.id == id);
     // A comment whose type is not configured any more is left out.
-    let last = rows.filter_map(|row| Some(comment_view::for_author(row, threading_around(app, row).ok()?)));
+    let last = rows.filter_map(|row| Some(comment_view::for_author(app, row, threading_around(app, row).ok()?)));
     let last: Vec<Comment> = last.collect();
     let member = member.unwrap_or_else(|| unknown(id));
     names.retain(|name| *name != member.name);
-    let (account, friends) = (account.map(account::view), Some(standing.friends.clone()));
+    let (account, friends) = (account.map(|account| account::view(app, account)), Some(standing.friends.clone()));
     let (counts, names, last) = (Some(counts), Some(names), Some(last));
-    Ok(ModeratedMember { account, friends, counts, names, last, ..view(member, standing) })
+    Ok(ModeratedMember { account, friends, counts, names, last, ..view(app, member, standing) })
 }
 
 /// Changes what is said of a member, with an entry in the audit log. In force here at once, elsewhere within seconds.

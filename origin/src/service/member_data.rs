@@ -283,7 +283,7 @@ impl MemberExport {
             let OtherTexts { original_text, earlier } = self.app.tables.read_other_texts(row.id()).await?;
             let text = |text: EarlierText| ExportedText { content: text.content, replaced_at: text.replaced_at };
             comments.push(ExportedMemberComment {
-                comment: comment_view::for_author(row, threading(&self.app, row)),
+                comment: comment_view::for_author(&self.app, row, threading(&self.app, row)),
                 written: original_text,
                 history: earlier.into_iter().map(text).collect(),
             });

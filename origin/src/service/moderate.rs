@@ -69,7 +69,7 @@ async fn change_pin(
     let audit = is_audited.then(|| audit_log::entry(app, member, id.slot(), verb, reason)).transpose()?;
     let audit_id = audit.as_ref().map(|entry| entry.id);
     let after = append_change(app, id, CommentChange::Pin(pinned.then_some(by)), audit).await?;
-    let comment = comment_view::for_every_reader(&after, subject::threading_around(app, &after)?);
+    let comment = comment_view::for_every_reader(app, &after, subject::threading_around(app, &after)?);
     Ok(Comment { audit_id, ..comment })
 }
 
@@ -153,7 +153,7 @@ pub async fn undo(app: &AppState, moderator: &Member, audit: AuditId) -> Service
 /// [`ServiceError::CommentNotFound`], [`ServiceError::UnknownSubjectType`], or the store's.
 pub async fn read_comment(app: &AppState, id: CommentId) -> ServiceResult<Comment> {
     let row = read_any_row(app, id).await?;
-    Ok(comment_view::for_author(&row, subject::threading_around(app, &row)?))
+    Ok(comment_view::for_author(app, &row, subject::threading_around(app, &row)?))
 }
 
 /// The earlier texts of a comment, the first one first.
@@ -178,7 +178,7 @@ pub(super) async fn change_audited(
     let audit = audit_log::entry(app, moderator, id.slot(), action, reason)?;
     let audit_id = Some(audit.id);
     let after = append_change(app, id, change, Some(audit)).await?;
-    let comment = comment_view::for_author(&after, subject::threading_around(app, &after)?);
+    let comment = comment_view::for_author(app, &after, subject::threading_around(app, &after)?);
     Ok(Comment { audit_id, ..comment })
 }
 

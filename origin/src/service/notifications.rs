@@ -124,8 +124,8 @@ fn notified_comment(app: &AppState, reader: MemberId, reason: NotificationReason
     let threading = app.threading_of(row.subject.kind(), row.mode)?;
     let is_own = reason.kind() == NotificationKind::Decision && row.author.id == reader;
     match row.is_visible() {
-        true => Some(comment_view::for_every_reader(row, threading)),
-        false if is_own => Some(comment_view::for_owner(row, threading)),
+        true => Some(comment_view::for_every_reader(app, row, threading)),
+        false if is_own => Some(comment_view::for_owner(app, row, threading)),
         false => None,
     }
 }

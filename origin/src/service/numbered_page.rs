@@ -135,7 +135,7 @@ pub async fn read_thread(app: &AppState, key: &SubjectKey, root: CommentId) -> S
     let Some(row) = row.filter(|row| is_shown(row) && subject.state != SubjectState::Hidden) else {
         return Ok(NumberedPage { roots: vec![], subject });
     };
-    let shown = for_every_reader(&row, threading_of(app, key.kind(), Some(subject.mode))?);
+    let shown = for_every_reader(app, &row, threading_of(app, key.kind(), Some(subject.mode))?);
     Ok(NumberedPage { roots: vec![with_replies(app, shown, Some(&row), MAX_REPLIES_PER_ROOT).await?], subject })
 }
 

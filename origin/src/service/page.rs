@@ -91,7 +91,7 @@ async fn roots_page(
     let AnswerRows { rows, shown } =
         AnswerRows::read(app, &subject.pinned, &groups, max_comment_bytes(threading), Some(walked.epoch)).await?;
     let data =
-        listed(&ids[..shown], &rows).map(|row| with_replies(row, top.get(&row.id()), &rows, threading)).collect();
+        listed(&ids[..shown], &rows).map(|row| with_replies(app, row, top.get(&row.id()), &rows, threading)).collect();
     let subject = subject::subject_view(app, &subject, threading, &rows);
     let (quoting, shown) = Quoting::of(app, threading, &subject, data, &ids[..shown]).await?;
     let page = walked.finish(app, &list, shown).await?;
@@ -145,7 +145,7 @@ async fn replies_page(
     let groups: Vec<_> = ids.iter().map(|id| vec![*id]).collect();
     let AnswerRows { rows, shown } =
         AnswerRows::read(app, &subject.pinned, &groups, max_comment_bytes(threading), Some(walked.epoch)).await?;
-    let data = listed(&ids[..shown], &rows).map(|row| comment_view::for_every_reader(row, threading)).collect();
+    let data = listed(&ids[..shown], &rows).map(|row| comment_view::for_every_reader(app, row, threading)).collect();
     let subject = subject::subject_view(app, &subject, threading, &rows);
     let (quoting, shown) = Quoting::of(app, threading, &subject, data, &ids[..shown]).await?;
     let page = walked.finish(app, &list, shown).await?;
@@ -178,6 +178,7 @@ fn listed<'r>(ids: &[CommentId], rows: &'r HashMap<CommentId, CommentRow>) -> im
 }
 
 fn with_replies(
+    app: &AppState,
     root: &CommentRow,
     top: Option<&Vec<CommentId>>,
     rows: &HashMap<CommentId, CommentRow>,
@@ -187,9 +188,9 @@ fn with_replies(
     let shown: Vec<&CommentRow> = listed(top, rows).take(limits::TOP_REPLIES).collect();
     let visible = shown.iter().filter(|row| row.is_visible()).count() as u64;
     Comment {
-        top_replies: Some(shown.into_iter().map(|row| comment_view::for_every_reader(row, threading)).collect()),
+        top_replies: Some(shown.into_iter().map(|row| comment_view::for_every_reader(app, row, threading)).collect()),
         more_replies: Some(root.replies.saturating_sub(visible)),
-        ..comment_view::for_every_reader(root, threading)
+        ..comment_view::for_every_reader(app, root, threading)
     }
 }
 

@@ -54,7 +54,7 @@ impl Quoting {
             for row in group.iter().filter_map(|id| rows.get(id)) {
                 if used + json_bytes(row) <= limits::MAX_QUOTED_BYTES {
                     used += json_bytes(row);
-                    floors.insert(row.id(), comment_view::for_every_reader(row, threading).into());
+                    floors.insert(row.id(), comment_view::for_every_reader(app, row, threading).into());
                 }
             }
         }

@@ -57,6 +57,8 @@ pub async fn list(
         has_more = read.len() == TEXTS_PER_READ;
         scanned += read.len();
         for text in read {
+            let author = app.avatars.addresses.shown_author(&text.author);
+            let text = RefusedText { author, ..text };
             let is_shown =
                 query.as_deref().is_none_or(|query| has(&text, query)) && !app.erased_members.contains(text.author.id);
             if is_shown {
@@ -170,7 +172,7 @@ async fn accept_edit(app: &AppState, moderator: &Member, id: CommentId, text: Re
     }
     let waiting = app.tables.read_reviews(&[row.id()]).await?.remove(&row.id()).and_then(|review| review.item.edit);
     if row.content == text.content {
-        return Ok(comment_view::for_author(&row, subject::threading_around(app, &row)?));
+        return Ok(comment_view::for_author(app, &row, subject::threading_around(app, &row)?));
     }
     if waiting.as_ref().is_none_or(|edit| edit.content != text.content) {
         let last_edit = row.edited_at.max(waiting.map(|edit| edit.at));

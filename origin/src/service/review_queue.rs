@@ -104,7 +104,7 @@ fn queue_entry(
     original_text: Option<&String>,
 ) -> Option<QueueEntry> {
     let threading = threading_around(app, row).ok()?;
-    let comment = comment_view::for_author(row, threading);
+    let comment = comment_view::for_author(app, row, threading);
     let (comment, written, published) = match &review.item.edit {
         Some(edit) => {
             let written = edit.original_text.as_ref().unwrap_or(&edit.content).clone();
@@ -120,7 +120,7 @@ fn queue_entry(
         written,
         published,
         why: review.item.reasons.clone(),
-        context: context.map(|row| comment_view::for_every_reader(row, threading)).collect(),
+        context: context.map(|row| comment_view::for_every_reader(app, row, threading)).collect(),
         version: SeenComment::of(row.state, row.edited_at, Some(&review.item)).to_string(),
         waiting_since: review.item.since,
         leased_by: lease.map(|(holder, _)| app.erased_members.without_name(holder.clone())),

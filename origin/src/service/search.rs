@@ -201,8 +201,8 @@ impl FoundPage<'_> {
     fn view(&self, app: &AppState, row: &CommentRow) -> Option<Comment> {
         let threading = app.threading_of(row.subject.kind(), row.mode)?;
         let comment = match self.visible_only {
-            true => comment_view::for_every_reader(row, threading),
-            false => comment_view::for_author(row, threading),
+            true => comment_view::for_every_reader(app, row, threading),
+            false => comment_view::for_author(app, row, threading),
         };
         let highlight = self.search.query.as_ref().map(|query| query.terms.highlight(&row.content));
         Some(Comment { highlight, ..comment })

@@ -173,7 +173,7 @@ pub(super) fn subject_view(
 ) -> Subject {
     let pinned = row.pinned.iter().filter_map(|id| comments.get(id));
     let pinned =
-        fitting(pinned, limits::MAX_PINNED_BYTES).map(|c| comment_view::for_every_reader(c, threading)).collect();
+        fitting(pinned, limits::MAX_PINNED_BYTES).map(|c| comment_view::for_every_reader(app, c, threading)).collect();
     Subject {
         version: row.version,
         r#type: row.key.kind().to_owned(),

@@ -45,7 +45,7 @@ pub async fn read_readable_row(app: &AppState, id: CommentId, audience: SubjectA
 /// # Errors
 /// [`ServiceError::UnknownSubjectType`] when its type is not configured any more.
 pub fn show_comment(app: &AppState, row: &CommentRow) -> ServiceResult<Comment> {
-    Ok(comment_view::for_every_reader(row, threading_around(app, row)?))
+    Ok(comment_view::for_every_reader(app, row, threading_around(app, row)?))
 }
 
 /// The earlier texts of a comment that every reader saw, the first one first. One that the dictionary would not let
@@ -101,7 +101,7 @@ async fn chain(app: &AppState, row: &CommentRow, max_bytes: usize) -> ServiceRes
     let (root, below) = chain.split_at(chain.len().min(1));
     let shown = fitting(root.iter().chain(below.iter().rev()).copied(), max_bytes).count().max(2).min(chain.len());
     chain.drain(1..=chain.len() - shown);
-    Ok(chain.into_iter().map(|r| comment_view::for_every_reader(r, threading)).collect())
+    Ok(chain.into_iter().map(|r| comment_view::for_every_reader(app, r, threading)).collect())
 }
 
 /// What a permalink needs.
@@ -119,7 +119,7 @@ pub async fn read_context(
     let ids = app.store.list_siblings(&row.path, MAX_SIBLINGS).await?;
     let rows = app.store.read_comments(&ids).await?;
     let siblings = fitting(ids.iter().filter_map(|id| rows.get(id)), MAX_SIBLING_BYTES);
-    let siblings = siblings.map(|r| comment_view::for_every_reader(r, threading)).collect();
+    let siblings = siblings.map(|r| comment_view::for_every_reader(app, r, threading)).collect();
     let first = PageQuery::first(limits::DEFAULT_PAGE_SIZE);
     let root_page = page::list_roots(app, &row.subject, first, audience).await?;
     Ok(CommentContext { ancestors, comment, siblings, root_page })
@@ -250,6 +250,6 @@ impl Drawing<'_> {
             let cursor = Cursor { list: CursorList::Tree(row.id()), sort: Sort::Old, epoch: 0, at };
             TreeMore { count, cursor: self.app.cursor_key.encode(&cursor) }
         });
-        CommentTree { comment: comment_view::for_every_reader(row, self.threading), children: nodes, more }
+        CommentTree { comment: comment_view::for_every_reader(self.app, row, self.threading), children: nodes, more }
     }
 }

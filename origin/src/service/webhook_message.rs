@@ -61,7 +61,7 @@ async fn read_comment(app: &AppState, delivery: &DeliveryRow) -> ServiceResult<O
     let awaits_decision = row.state == CommentState::Review;
     let is_open = (row.state == CommentState::Published || awaits_decision) && subject.state != SubjectState::Hidden;
     let mut comment =
-        if is_open { comment_view::for_author(&row, threading) } else { comment_view::tombstone(&row, threading) };
+        if is_open { comment_view::for_author(app, &row, threading) } else { comment_view::tombstone(&row, threading) };
     if is_open && delivery.event == WebhookEvent::Held && !awaits_decision {
         let review = app.tables.read_reviews(ids).await?.remove(&row.id());
         // A new text that waits, unless it has been decided about.

@@ -11,7 +11,7 @@ use moka::Expiry;
 use moka::future::Cache;
 use tokio::sync::Semaphore;
 
-use crate::domain::avatar::AvatarHash;
+use crate::domain::avatar::{AvatarHash, PictureAddresses};
 use crate::ports::avatars::{AvatarService, ChosenPictures};
 
 /// Most bytes of pictures in memory; one has 10 KB, and a picture that cannot be compressed 100.
@@ -39,6 +39,8 @@ pub struct Avatars {
     pub service: Option<Arc<dyn AvatarService>>,
     pub questions: Semaphore,
     pub chosen: Arc<dyn ChosenPictures>,
+    /// Where readers get the pictures that host sites name.
+    pub addresses: PictureAddresses,
     /// Places of their own: the hosts of chosen pictures are anybody's, and may be slow.
     pub chosen_questions: Semaphore,
     pub decoders: Arc<Semaphore>,
@@ -55,14 +57,18 @@ impl Expiry<AvatarHash, Avatar> for UntilStale {
 }
 
 impl Avatars {
-    pub fn new(service: Option<Arc<dyn AvatarService>>, chosen: Arc<dyn ChosenPictures>) -> Self {
+    pub fn new(
+        service: Option<Arc<dyn AvatarService>>,
+        chosen: Arc<dyn ChosenPictures>,
+        addresses: PictureAddresses,
+    ) -> Self {
         let weight = |_: &AvatarHash, avatar: &Avatar| {
             u32::try_from(avatar.bytes.len()).unwrap_or(u32::MAX).saturating_add(ENTRY_BYTES)
         };
         let cached = Cache::builder().max_capacity(MAX_CACHED_BYTES).weigher(weight).expire_after(UntilStale).build();
         let (questions, chosen_questions) = (Semaphore::new(MAX_QUESTIONS), Semaphore::new(MAX_QUESTIONS));
         let decoders = Arc::new(Semaphore::new(MAX_DECODERS));
-        Self { service, questions, chosen, chosen_questions, decoders, cached }
+        Self { service, questions, chosen, addresses, chosen_questions, decoders, cached }
     }
 
     /// The picture of this hash: a fresh one in memory, else what `make` makes, once for all who wait.

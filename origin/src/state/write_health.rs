@@ -88,7 +88,8 @@ mod tests {
     #[test]
     fn third_failure_in_a_row_stays_until_a_write_is_stored() {
         let (health, full_disk) = (WriteHealth::default(), || JournalError::from(StoreError::Database("full".into())));
-        let metric = || render(|| health.collect()).lines().last().map(str::to_owned);
+        let is_metric = |line: &&str| line.starts_with("gailou_writes_failing ");
+        let metric = || render(|| health.collect()).lines().find(is_metric).map(str::to_owned);
         for answer in [Err(full_disk()), Err(JournalError::Full), Err(full_disk()), Err(JournalError::NotStoredYet)] {
             health.note(&answer);
             assert_eq!(metric().unwrap(), "gailou_writes_failing 0");

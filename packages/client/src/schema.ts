@@ -952,6 +952,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/avatars/{signature}/{address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A picture that a host site names.
+         * @description The addresses are those of `avatar` in answers. The server gets the file from where the site has it, so that no reader
+         *     does, and encodes it again: 160 × 160 pixels. Where there is none, it is a drawing.
+         */
+        get: operations["get_named_avatar"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/comments/{id}": {
         parameters: {
             query?: never;
@@ -5762,6 +5783,40 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_named_avatar: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description What proves that this installation has named the address. */
+                signature: string;
+                /** @description The address, in base64url. */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture; `Cache-Control` says for how long. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/jpeg": components["schemas"]["PictureFile"];
+                    "image/png": components["schemas"]["PictureFile"];
+                    "image/svg+xml": components["schemas"]["PictureFile"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

@@ -1,5 +1,5 @@
-//! Pictures that providers name, or owners of accounts choose: readers get them from the origin, and no other host hears
-//! of a reader.
+//! Pictures that providers or host sites name, or owners of accounts choose: readers get them from the origin, and no other
+//! host hears of a reader.
 
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use gailou_tests::{ApiResponse, TestMember, TestOrigin};
+use gailou_shared::token::{Member, Role};
+use gailou_tests::{ApiResponse, TestMember, TestOrigin, comments_path, id, moderator};
 use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -100,6 +101,81 @@ async fn picture_that_a_provider_names_comes_from_the_origin() {
     let erased = origin.request("DELETE /v1/me").by(&member).send().await;
     assert!(erased.status < 300, "{}", erased.text);
     assert_eq!(origin.get(&path).await.header("content-type"), "image/svg+xml", "also what is in memory");
+}
+
+/// A page as a widget of Waline names it.
+const PAGE: &str = "article/%2Fpost";
+/// Where readers reach the origin of a site whose members have pictures.
+const PUBLIC_URL: &str = "https://comments.example";
+
+/// An origin that readers reach at [`PUBLIC_URL`], and a member whose token names the picture of this host.
+async fn start_for_host_site(host: &PictureHost, proxy: bool) -> (TestOrigin, TestMember) {
+    let origin = TestOrigin::start_with(|config| {
+        config.public_url = Some(PUBLIC_URL.into());
+        config.avatars.proxy = proxy;
+        config.webhooks.allow_private = true;
+    })
+    .await;
+    let avatar = Some(host.url.clone());
+    let ann = Member { id: "7".parse().unwrap(), name: "Ann".into(), avatar, level: 3, role: Role::Member };
+    (origin, TestMember::of(&ann))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn picture_that_a_token_names_comes_from_the_origin_wherever_a_comment_is_shown() {
+    let host = PictureHost::start().await;
+    let (origin, ann) = start_for_host_site(&host, true).await;
+    let root = origin.post(&ann, PAGE, "With my picture").await;
+    let avatar = root["author"]["avatar"].as_str().expect("a picture");
+    let path = avatar.strip_prefix(PUBLIC_URL).expect("an address of the origin");
+    assert!(path.starts_with("/v1/avatars/") && avatar.len() < 100 + 4 * host.url.len() / 3, "{avatar}");
+    origin.current_page(PAGE, &comments_path(PAGE)).await;
+    let reads = [
+        comments_path(PAGE),
+        format!("/v1/comments/{}", id(&root)),
+        format!("/v1/comments/{}/context", id(&root)),
+        "/v1/members/7/comments".into(),
+        "/v1/latest".into(),
+        "/v1/admin/members/7".into(),
+        "/v1/admin/comments".into(),
+        "/compat/waline/api/comment?path=%2Fpost%2F&pageSize=10&page=1&lang=en&sortBy=insertedAt_desc".into(),
+    ];
+    for read in &reads {
+        let answer = origin.request(&format!("GET {read}")).by(&moderator()).send().await;
+        assert_eq!(answer.status, 200, "{read}: {}", answer.text);
+        assert!(!answer.text.contains(&host.url), "{read} leads to the host: {}", answer.text);
+        assert!(answer.text.contains(avatar), "{read}: {}", answer.text);
+    }
+    let picture = origin.get(path).await;
+    let found = (picture.header("content-type"), picture.header("cache-control"));
+    assert_eq!(found, ("image/png", "public, max-age=86400"));
+    let asked = host.take_asked();
+    let [(uri, headers)] = &asked[..] else { panic!("{asked:?}") };
+    let names: Vec<_> = headers.keys().map(header::HeaderName::as_str).collect();
+    assert_eq!((uri.as_str(), names.iter().all(|name| ["host", "content-length"].contains(name))), (FILE, true));
+    assert_eq!(origin.get(path).await.header("content-type"), "image/png");
+    assert!(host.take_asked().is_empty(), "it is kept");
+    if origin.is_in_cluster() {
+        let second = origin.start_second().await;
+        let read = format!("/v1/comments/{}", id(&root));
+        assert_eq!(second.get(&read).await.text, origin.get(&read).await.text);
+        assert_eq!(second.get(path).await.header("content-type"), "image/png");
+    }
+
+    // What the installation has not named is not fetched.
+    let (signed, address) = path.rsplit_once('/').expect("an address");
+    let other = format!("{}x", &address[..address.len() - 1]);
+    for forged in [format!("{signed}/{other}"), format!("/v1/avatars/AAAAAAAAAAAAAAAAAAAAAA/{address}")] {
+        assert_eq!(origin.get(&forged).await.status, 404, "{forged}");
+    }
+    assert!(host.take_asked().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn picture_that_a_token_names_is_shown_from_its_host_where_a_setting_says_so() {
+    let host = PictureHost::start().await;
+    let (origin, ann) = start_for_host_site(&host, false).await;
+    assert_eq!(origin.post(&ann, SUBJECT, "With my picture").await["author"]["avatar"], json!(host.url));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -137,7 +137,7 @@ async fn line_of_json_has_the_id_of_its_request_and_a_slow_statement_its_text() 
     assert_eq!(slow["fields"]["statement"], "BEGIN IMMEDIATE");
     assert!(slow["fields"]["duration_ms"].as_u64() >= Some(200), "{slow}");
     assert!(origin.metric("gailou_slow_statements_total{dependency=\"sqlite\"}").await >= Some(1.0));
-    file.execute("ALTER TABLE feed RENAME TO feed_away", []).unwrap();
+    file.execute_batch("CREATE TRIGGER full BEFORE INSERT ON comment BEGIN SELECT RAISE(ABORT, 'full'); END").unwrap();
     let refused = post(&origin).await;
     assert!(refused.status >= 500);
     let found = poll_until(lines, |lines| lines.iter().any(|line| said(line, "Refused POST "))).await;

@@ -52,7 +52,8 @@ export class Writing {
     const author: Author = {
       id: member.id ?? '0',
       name: member.name || guestName,
-      avatar: member.avatar ?? null,
+      // The server's answer has the address at which readers get it.
+      avatar: null,
       level: member.level ?? null,
       guest: !kindOf(identity) || kindOf(identity) === 'guest',
       role: null,

@@ -3,7 +3,7 @@
 //! A copy is SQLite's own online backup, under one read transaction: pages are copied as they are, a writer waits for
 //! nothing, and the copy never begins again. Half of the time it rests, so that writers find the disk and a core free.
 //! Meanwhile the log (WAL) keeps what is written; afterwards that becomes part of the file, beside the writer, and the log
-//! begins anew with the next write.
+//! begins anew with the next write. Its file becomes smaller in steps, since a commit waits for each.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -166,6 +166,7 @@ mod tests {
     use rusqlite::ErrorCode;
 
     use super::*;
+    use crate::adapters::sqlite::{LOG_CUT_BYTES, LOG_LIMIT_BYTES};
     use crate::domain::operation::{ErasureStep, LoggedOperation, Operation};
     use crate::ports::store::{BatchWriter as _, ChangeFeedReader as _};
 
@@ -232,11 +233,38 @@ mod tests {
         let started = Instant::now();
         store.persist(&[erasure(ErasureStep::Finish)]).await.unwrap();
         assert!(started.elapsed() < Duration::from_secs(4), "it waited for the reader: {:?}", started.elapsed());
-        let log_bytes = || std::fs::metadata(folder.path().join("gailou.db-wal")).unwrap().len();
+        let log_bytes = || std::fs::metadata(store.log_file()).unwrap().len();
         assert!(log_bytes() > 0);
         drop(reader);
         store.persist(&[LoggedOperation::new(NOW, Operation::DeleteExpired)]).await.unwrap();
         assert_eq!(log_bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn log_that_grew_during_a_backup_shrinks_in_steps() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        let written = LoggedOperation::new(NOW, Operation::DeleteExpired);
+        store.persist(std::slice::from_ref(&written)).await.unwrap();
+        let reader = open_reader(&store.file).unwrap();
+        reader.execute_batch("BEGIN").unwrap();
+        reader.query_row("SELECT COUNT(*) FROM subject", [], |_| Ok(())).unwrap();
+        fill(&store);
+        store.execute("UPDATE content SET html = content");
+        drop(reader);
+        let log_bytes = || std::fs::metadata(store.log_file()).unwrap().len();
+        let mut before = log_bytes();
+        assert!(before > LOG_LIMIT_BYTES + LOG_CUT_BYTES, "{before}");
+        let mut cuts = 0;
+        while before > LOG_LIMIT_BYTES {
+            store.persist(std::slice::from_ref(&written)).await.unwrap();
+            shorten_log(&store.file).unwrap();
+            store.execute("UPDATE subject SET version = version + 1");
+            let after = log_bytes();
+            assert!(after < before && before - after <= LOG_CUT_BYTES, "from {before} to {after}");
+            (before, cuts) = (after, cuts + 1);
+        }
+        assert!(cuts > 1 && before == LOG_LIMIT_BYTES, "{cuts} cuts to {before}");
     }
 
     #[tokio::test]

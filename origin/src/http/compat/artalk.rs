@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{ForeignAnswer, Visitor, WrittenComment, hash_of, id_of, is_pinned, page_of, subject_of};
+use crate::domain::avatar::PICTURES_PATH;
 use crate::http::cached_page::CacheableRead;
 use crate::http::extract::{JsonBody, QueryParameters};
 use crate::http::problem::Refusal;
 use crate::http::state::HttpState;
-use crate::service::avatar::PICTURES_PATH;
 use crate::service::numbered_page::{MAX_SKIPPED_ROOTS, read_page};
 use crate::service::{latest, subject};
 use crate::state::AppState;

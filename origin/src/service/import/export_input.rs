@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::config::Config;
+use crate::domain::avatar::PICTURES_PATH;
 use crate::domain::import_line::{ImportLine, SubjectDescription};
 use crate::importers::ExportReader;
-use crate::service::avatar::PICTURES_PATH;
 use crate::service::import::Input;
 
 /// Lines that are read before the import takes them.

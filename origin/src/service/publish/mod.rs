@@ -115,7 +115,7 @@ pub async fn publish(
             app.taken_names.record(&app.journal, member);
             let held = row.state == CommentState::Review;
             Ok(Published {
-                comment: comment_view::for_author(&new_row(row, floor, threading), threading),
+                comment: comment_view::for_author(app, &new_row(row, floor, threading), threading),
                 held,
                 replayed: false,
             })

@@ -65,5 +65,5 @@ async fn replay(app: &AppState, first: &RememberedRequest, key: &IdempotencyKey)
         parent_gone: false,
         ..row
     };
-    Ok(Published { comment: comment_view::for_author(&row, threading), held, replayed: true })
+    Ok(Published { comment: comment_view::for_author(app, &row, threading), held, replayed: true })
 }

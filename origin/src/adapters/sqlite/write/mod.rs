@@ -21,7 +21,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use crate::adapters::sqlite::rows::{damaged, role_number};
 use crate::adapters::sqlite::settings::dictionary_version;
 use crate::adapters::sqlite::webhooks;
-use crate::adapters::sqlite::{BUSY_TIMEOUT, SqliteStore};
+use crate::adapters::sqlite::{BUSY_TIMEOUT, LOG_CUT_BYTES, LOG_LIMIT_BYTES, SqliteStore};
 use crate::domain::activity::ActivityStep;
 use crate::domain::audit::UNDO_WINDOW_MS;
 use crate::domain::fold::{BatchFold, LoadedRows, TableLayout};
@@ -53,6 +53,7 @@ impl BatchWriter for SqliteStore {
 
 impl SqliteStore {
     fn persist_batch(&self, writer: &mut Connection, batch: &[&LoggedOperation]) -> Result<PersistedBatch> {
+        self.limit_log(writer)?;
         let tx = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut loaded = LoadedRows::new(TableLayout::Embedded, NextPositions::default());
         while let Some(request) = loaded.next_request(batch) {
@@ -73,6 +74,17 @@ impl SqliteStore {
         }
         self.empty_log(writer)?;
         Ok(PersistedBatch { outcomes, ..persisted })
+    }
+
+    /// Lets the file of the log become smaller step by step.
+    fn limit_log(&self, writer: &Connection) -> Result<()> {
+        // There is no file before the first write.
+        let bytes = std::fs::metadata(self.log_file()).map_or(0, |file| file.len());
+        let limit = LOG_LIMIT_BYTES.max(bytes.saturating_sub(LOG_CUT_BYTES));
+        if self.log_limit.swap(limit, Ordering::Relaxed) != limit {
+            writer.pragma_update(None, "journal_size_limit", limit)?;
+        }
+        Ok(())
     }
 
     /// Empties the log where it may have texts that were erased. It waits for no reader: a backup reads for minutes. Where

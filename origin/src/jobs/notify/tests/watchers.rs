@@ -272,35 +272,53 @@ async fn post_in_a_thread_with_ten_thousand_watchers_costs_what_another_does() {
     assert_eq!(thread.count_notifications().await, 3);
 }
 
-/// Of each half a second a step takes a small part.
-#[tokio::test(flavor = "multi_thread")]
-async fn posts_go_on_while_ten_thousand_watchers_are_notified() {
-    const POSTS: usize = 300;
+/// What notifying ten thousand members may make of the time that a post takes.
+const MAX_DELAY_RATIO: f64 = 1.10;
+/// Other work on the machine adds to a ratio: one measurement of so many is enough.
+const MEASUREMENTS: usize = 3;
+
+impl WatchedThread {
+    /// Posts beside `work` until it is done: how long a post took on average.
+    async fn post_beside(&mut self, work: impl Future<Output = ()> + Send + 'static) -> Duration {
+        let (work, mut times) = (tokio::spawn(work), Vec::new());
+        while !work.is_finished() || times.is_empty() {
+            times.push(self.post(OTHER_SLOT).await.0);
+        }
+        work.await.unwrap();
+        times.iter().sum::<Duration>() / times.len() as u32
+    }
+}
+
+/// The time of a post between the steps that notify all watchers, by that of a post between none. Intervals with a step
+/// and without one take turns, and the medians count.
+async fn measure_delay() -> f64 {
     let folder = tempfile::tempdir().unwrap();
     let mut thread = WatchedThread::open(folder.path());
-    let mut alone = Vec::new();
-    for _ in 0..POSTS {
-        alone.push(thread.post(OTHER_SLOT).await.0);
+    for slot in [OTHER_SLOT, WATCHED_SLOT] {
+        thread.post(slot).await;
     }
-    thread.post(WATCHED_SLOT).await;
-    let (notifier, begun) = (thread.notifier.clone(), Instant::now());
-    let notifying = tokio::spawn(async move { WatchedThread::notify_all(&notifier, EVENT_POLL_INTERVAL).await });
-    let mut meanwhile = Vec::new();
-    while !notifying.is_finished() {
-        meanwhile.push(thread.post(OTHER_SLOT).await.0);
+    let (mut alone, mut meanwhile) = (Vec::new(), Vec::new());
+    while !thread.store.list_ready_watchers(0, &[subject_in(WATCHED_SLOT)], None, 1).await.unwrap().is_empty() {
+        alone.push(thread.post_beside(sleep(EVENT_POLL_INTERVAL)).await);
+        let notifier = thread.notifier.clone();
+        let step = async move {
+            notifier.step(0, &mut QueuePlace::default()).await.unwrap();
+            sleep(EVENT_POLL_INTERVAL).await;
+        };
+        meanwhile.push(thread.post_beside(step).await);
     }
-    let duration = begun.elapsed();
-    notifying.await.unwrap();
-    for _ in 0..POSTS {
-        alone.push(thread.post(OTHER_SLOT).await.0);
-    }
-    assert_eq!(thread.count_notifications().await, 3);
-    let mean = |times: &[Duration]| times.iter().sum::<Duration>() / times.len() as u32;
-    let longest = meanwhile.iter().max().copied().unwrap();
-    let (alone, count, meanwhile) = (mean(&alone), meanwhile.len(), mean(&meanwhile));
+    assert_eq!((thread.count_notifications().await, meanwhile.len()), (3, 5));
+    let (alone, meanwhile) = (median(&mut alone), median(&mut meanwhile));
     let ratio = meanwhile.as_secs_f64() / alone.as_secs_f64();
-    eprintln!(
-        "a post took {alone:?}, and {meanwhile:?} in the {duration:?} of {WATCHERS} notifications, ratio {ratio:.2} of {count} posts"
-    );
-    assert!(longest * 2 < duration, "a post waited {longest:?} of {duration:?}");
+    eprintln!("a post took {alone:?}, and {meanwhile:?} beside {WATCHERS} notifications, ratio {ratio:.2}");
+    ratio
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_notifications_delay_posts_by_at_most_a_tenth() {
+    let mut ratios = Vec::new();
+    while ratios.len() < MEASUREMENTS && ratios.iter().all(|ratio| *ratio > MAX_DELAY_RATIO) {
+        ratios.push(measure_delay().await);
+    }
+    assert!(ratios.iter().any(|ratio| *ratio <= MAX_DELAY_RATIO), "{ratios:?}");
 }
