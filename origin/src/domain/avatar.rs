@@ -121,7 +121,7 @@ pub struct PictureAddresses {
 pub struct NamedPicture {
     /// Where the host site has it.
     pub address: String,
-    /// What it is in memory by. Nobody else can make it: it holds more of the key than the signature.
+    /// What it is in memory by. No client can make it: it holds more of the key than the signature.
     pub hash: AvatarHash,
 }
 

@@ -12,7 +12,7 @@ const SUBJECT: &str = "article/measured";
 
 async fn post(origin: &GailouProcess) -> ApiResponse {
     let request = origin.request(&format!("POST {}", comments_path(SUBJECT)));
-    request.by(&ann()).json(&json!({"content": "text"})).send().await
+    request.by(&ann()).json(&json!({"content": "text"})).try_send().await.expect("an answer")
 }
 
 #[tokio::test(flavor = "multi_thread")]
