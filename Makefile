@@ -1,10 +1,10 @@
 # The commands of a developer. Each one calls a script in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check advisories examples bench fuzz simulate services chaos clean
+.PHONY: help run build test check advisories examples bench bench-peers fuzz simulate services chaos clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## start everything on this machine; PORT=8787 and ORIGIN_PORT=8080 change where
 	@scripts/run.sh
@@ -24,8 +24,11 @@ advisories: ## ask RustSec and npm what is known about the dependencies
 examples: ## render the recipe of every site generator and show it with comments; installs 900 MB
 	@scripts/examples.sh
 
-bench: ## run the benchmarks
+bench: ## run the benchmarks and print a table of their figures; UPDATE=1 writes it into docs/benchmarks.md
 	@scripts/bench.sh
+
+bench-peers: ## measure Isso and Waline beside the program; SECONDS=4 for each load, UPDATE=1 as above
+	@SECONDS_PER_LOAD=$(SECONDS) scripts/bench.sh peers
 
 fuzz: ## fuzz what strangers send; SECONDS=60 for each target
 	@scripts/fuzz.sh $(or $(SECONDS),60)

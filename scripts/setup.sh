@@ -2,7 +2,7 @@
 # Installs what the project needs beyond Rust, Node and Python: into .tools and node_modules, and
 # system packages by apt. It skips what is installed already, and takes less than a second then.
 #
-#   scripts/setup.sh run|build|test|check|bench|fuzz|services|advisories
+#   scripts/setup.sh run|build|test|check|bench|peers|fuzz|services|advisories
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -397,6 +397,31 @@ fetch_widgets() {
   cp tests/widgets/requirements.txt "$WIDGETS/"
 }
 
+PEERS=$TOOLS/peers
+
+# setup_peers: what `make bench-peers` measures beside Gailou, Isso from PyPI and Waline from npm, and wrk, which measures.
+setup_peers() {
+  apt wrk wrk || return
+  cmp -s tests/peers/package-lock.json "$PEERS/package-lock.json" &&
+    cmp -s tests/peers/requirements.txt "$PEERS/requirements.txt" && return
+  apt 'python3 -m ensurepip --version' python3-venv && apt 'c++ --version' g++ && apt make make || return
+  step "install Isso and Waline" peers fetch_peers
+}
+
+# The driver of SQLite is compiled, with the headers of the Node that runs it.
+fetch_peers() {
+  rm -rf "$PEERS"
+  mkdir -p "$PEERS"
+  cp tests/peers/package.json tests/peers/package-lock.json "$PEERS/"
+  npm ci --prefix "$PEERS" --ignore-scripts --no-audit --no-fund &&
+    npm_config_nodedir=$(node -p 'require("path").resolve(process.execPath, "../..")') \
+      npm rebuild --prefix "$PEERS" --build-from-source --foreground-scripts sqlite3 &&
+    python3 -m venv "$PEERS/python" &&
+    "$PEERS/python/bin/pip" install --quiet --disable-pip-version-check -r tests/peers/requirements.txt || return
+  # This file is the last one: its presence means that the installation is complete.
+  cp tests/peers/requirements.txt "$PEERS/"
+}
+
 # setup_generators: the others, about 900 MB; for `make examples` alone.
 setup_generators() {
   local name
@@ -456,12 +481,13 @@ setup_for() {
     build) setup_rust && setup_edge && apt 'perl -MIPC::Cmd -e 1' perl && apt make make ;;
     check) setup_rust && rust_components && rust_target wasm32-unknown-unknown && setup_node ;;
     bench) setup_rust && setup_edge && setup_services ;;
+    peers) setup_rust && setup_edge && setup_peers ;;
     fuzz) setup_rust && setup_fuzz ;;
     services) setup_services ;;
     examples) setup_rust && setup_edge && setup_chromium && setup_recipes && setup_generators ;;
     advisories) setup_rust && setup_node && cargo_tool cargo-deny "$DENY" cargo-deny ;;
     test) setup_test ;;
-    *) fail "usage: scripts/setup.sh run|build|test|check|bench|fuzz|services|advisories|examples" ;;
+    *) fail "usage: scripts/setup.sh run|build|test|check|bench|peers|fuzz|services|advisories|examples" ;;
   esac
 }
 

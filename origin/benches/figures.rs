@@ -24,6 +24,7 @@ use gailou_shared::path::Path;
 use gailou_shared::rank::Sort;
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{Author, CommentState, Reaction, Visibility};
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -33,6 +34,10 @@ const CONNECTION_COUNT: usize = 64;
 const ROUND_DURATION: Duration = Duration::from_secs(2);
 /// How often the origin and its peer take turns.
 const ROUND_COUNT: usize = 3;
+/// Acknowledged likes in a second.
+const LIKES_GOAL: u32 = 40_000;
+/// How long the data may be written to after the end.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(60);
 
 fn main() -> anyhow::Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run())
@@ -51,46 +56,57 @@ async fn run() -> anyhow::Result<()> {
     write_roots(&app, &hot, 200, 40).await?;
     let path = "/v1/subjects/article/hot/comments";
     let body = request(origin, &get_request(path)).await?;
+    let body_bytes = body.len();
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let peer = listener.local_addr()?;
     tokio::spawn(async move { axum::serve(listener, peer_router(body)).await });
     let (ours, bare) = measure_alternately(origin, peer, path).await?;
-    println!(
-        "hot page, {ROUND_COUNT} rounds of {CONNECTION_COUNT} connections: {ours:.0}/s, bare axum with the same bytes {bare:.0}/s, ratio {:.2}",
-        ours / bare
-    );
+    print_figure(&json!({
+        "what": format!("hot page of {:.1} kB, 64 connections", body_bytes as f64 / 1e3), "value": ours, "unit": "/s",
+        "peer": "bare axum with the same bytes", "peer_value": bare, "ratio_at_least": 0.9,
+    }));
 
     let posts = measure_writes(origin, |n| post_request(&app, n)).await?;
-    println!("acknowledged posts: {posts:.0}/s, {:.2} of the goal of 20,000/s", posts / 20_000.0);
+    print_rate("acknowledged posts, on disk, 64 connections", posts, 20_000);
     let ids = read_ids(&app, &hot).await?;
     let one = measure_writes(origin, |n| like_request(&app, ids[0], n)).await?;
-    println!("acknowledged likes of one comment: {one:.0}/s, {:.2} of the goal of 40,000/s", one / 40_000.0);
+    print_rate("acknowledged likes of one comment, on disk, 64 connections", one, LIKES_GOAL);
     let many = measure_writes(origin, |n| like_request(&app, ids[n as usize % ids.len()], n)).await?;
-    println!(
-        "acknowledged likes of {} comments: {many:.0}/s, {:.2} of the goal of 40,000/s",
-        ids.len(),
-        many / 40_000.0
-    );
+    print_rate(&format!("acknowledged likes of {} comments, on disk, 64 connections", ids.len()), many, LIKES_GOAL);
     let journal = measure_journal_likes(&app, ids[0]).await?;
-    println!(
-        "likes without HTTP and tokens (the journal alone): {journal:.0}/s, {:.2} of the goal",
-        journal / 40_000.0
-    );
+    print_rate("likes through the journal alone, without HTTP and tokens, 256 at once", journal, LIKES_GOAL);
 
     let large = SubjectKey::new("article", "large")?;
     write_roots(&app, &large, 100_000, 2_000).await?;
     for sort in [Sort::New, Sort::Hot] {
         let (first, deep) = measure_depth(&app, &large, sort).await?;
-        println!(
-            "page 500 of 100,000 comments by {}: {:.2} times page 1 ({:.0} µs and {:.0} µs, uncached)",
-            sort.name(),
-            deep / first,
-            deep * 1e6,
-            first * 1e6
-        );
+        print_figure(&json!({
+            "what": format!("page 500 of 100,000 comments by `{}`, not cached", sort.name()), "value": deep * 1e6,
+            "unit": " µs", "peer": "page 1", "peer_value": first * 1e6, "ratio_at_most": 1.2,
+        }));
     }
     app.close().await;
-    std::fs::remove_dir_all(data)?;
+    remove(&data).await
+}
+
+/// Prints a figure as `scripts/bench-table.mjs` reads it.
+fn print_figure(figure: &serde_json::Value) {
+    println!("{figure}");
+}
+
+fn print_rate(what: &str, rate: f64, goal: u32) {
+    print_figure(&json!({ "what": what, "value": rate, "unit": "/s", "at_least": goal }));
+}
+
+/// Deletes the data. A merge of the search index ends with the process only, and may still write there.
+async fn remove(data: &std::path::Path) -> anyhow::Result<()> {
+    let started = Instant::now();
+    while let Err(error) = std::fs::remove_dir_all(data) {
+        if started.elapsed() > REMOVE_TIMEOUT {
+            return Err(error.into());
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     Ok(())
 }
 

@@ -14,6 +14,7 @@ mod redis_peer;
 mod writes;
 
 use bench_cluster::BenchCluster;
+use serde_json::Value;
 
 fn main() {
     if !gailou_tests::backing_servers::available() {
@@ -40,6 +41,12 @@ async fn run() {
     if runs("depth") {
         deep_paging::measure(&cluster).await;
     }
+}
+
+/// Prints a figure as `scripts/bench-table.mjs` reads it: beside `"what": "…"`, the fields of the second argument.
+fn print_figure(what: &str, mut figure: Value) {
+    figure["what"] = format!("cluster: {what}").into();
+    println!("{figure}");
 }
 
 /// The value below which this fraction of the values is, or 0 without values.

@@ -10,10 +10,12 @@ use gailou_shared::id::{CommentId, IMPORT_NODE, MemberId, SEQUENCE_COUNT, Subjec
 use gailou_shared::path::Path;
 use gailou_shared::wire::{Author, CommentState, Visibility};
 use rand::Rng as _;
+use serde_json::json;
 
 use crate::bench_cluster::BenchCluster;
 use crate::cpu_time::CpuTime;
 use crate::http_client::{HttpConnection, run_load, write_get};
+use crate::print_figure;
 
 /// Subjects with one comment each.
 const SUBJECT_COUNT: usize = 100_000;
@@ -64,6 +66,10 @@ pub(crate) async fn measure(cluster: &BenchCluster) {
         load.median_ms,
         load.p99_ms,
         load.refused
+    );
+    print_figure(
+        &format!("first pages of {SUBJECT_COUNT} subjects by Zipf's law, {CONNECTION_COUNT} connections"),
+        json!({ "value": load.rate(), "unit": "/s" }),
     );
     let ready = 1.0 - all / page / load.succeeded as f64;
     let shares = CACHE_LEVELS.iter().zip(answered).map(|(level, keys)| format!("{level} {:.3}", keys / all));

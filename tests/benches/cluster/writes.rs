@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use gailou::ports::store::ReactionStateReader as _;
 use gailou_shared::id::{CommentId, MemberId};
 use gailou_shared::wire::Reaction;
+use serde_json::json;
 
 use crate::bench_cluster::BenchCluster;
 use crate::cpu_time::CpuTime;
 use crate::http_client::{HttpConnection, LoadResult, run_load, write_request};
-use crate::quantile;
 use crate::redis_peer::RedisTools;
+use crate::{print_figure, quantile};
 
 const CONNECTION_COUNT: [usize; 2] = [64, 256];
 /// The length of each load.
@@ -49,11 +50,19 @@ pub(crate) async fn measure_posts(cluster: &BenchCluster) {
         let (run, mut delays) = tokio::join!(run_writes(cluster, connections, make), measure_listing(cluster, &list));
         let WriteRun { load, cpu, catch_up_seconds } = run;
         let cpu = cpu.since(&before, load.succeeded as f64 / 1e3, load.seconds);
-        println!("acknowledged posts, {connections} connections: {}", describe_load(&load));
+        let of = format!("acknowledged posts, {connections} connections");
         println!(
-            "  in the list of another process after {} (goal 1 s); all persisted {catch_up_seconds:.2} s after the last",
+            "{of}: {}, in the list of another process after {}",
+            describe_load(&load),
             describe_delays(&mut delays)
         );
+        print_figure(&of, json!({ "value": load.rate(), "unit": "/s" }));
+        let p99_ms = quantile(&mut delays, 0.99);
+        print_figure(
+            &format!("{of}, until another process lists one (p99)"),
+            json!({ "value": p99_ms, "unit": " ms", "at_most": 1_000 }),
+        );
+        print_figure(&format!("{of}, until all are in the tables"), json!({ "value": catch_up_seconds, "unit": " s" }));
         println!("  CPU seconds per 1,000: {cpu}");
     }
 }
@@ -133,16 +142,18 @@ pub(crate) async fn measure_likes(cluster: &BenchCluster, ids: &[CommentId]) {
         let (run, mut delays) = tokio::join!(run_writes(cluster, connections, make), probes);
         let WriteRun { load, cpu, catch_up_seconds } = run;
         let cpu = cpu.since(&before, load.succeeded as f64 / 1e3, load.seconds);
-        println!(
-            "acknowledged likes {of}, {connections} connections: {}, {:.2} of the goal of 10,000/s, \
-             ratio {:.2} to redis-benchmark with the same script ({peer:.0}/s, goal 0.5)",
-            describe_load(&load),
-            load.rate() / 1e4,
-            load.rate() / peer
+        let of = format!("acknowledged likes {of}, {connections} connections");
+        println!("{of}: {}, in the tables after {}", describe_load(&load), describe_delays(&mut delays));
+        print_figure(
+            &of,
+            json!({
+                "value": load.rate(), "unit": "/s", "at_least": 10_000,
+                "peer": "redis-benchmark with the same script", "peer_value": peer, "ratio_at_least": 0.5,
+            }),
         );
-        println!(
-            "  in the tables after {}; all {catch_up_seconds:.2} s after the last (goal 2 s)",
-            describe_delays(&mut delays)
+        print_figure(
+            &format!("{of}, until all are in the tables"),
+            json!({ "value": catch_up_seconds, "unit": " s", "at_most": 2 }),
         );
         println!("  CPU seconds per 1,000: {cpu}");
     }

@@ -126,8 +126,13 @@ try {
     const [ours, theirs] = NAMES.map((name) => median(rounds[name]));
     least ||= theirs / ours;
     console.log(
-      `edge hot page (${level}): ${ours.toFixed(0)} µs a request, JavaScript ${theirs.toFixed(0)} µs: ` +
-        `${(theirs / ours).toFixed(2)} of JavaScript`,
+      JSON.stringify({
+        what: `edge: processor time of a hot page, from ${level}`,
+        value: ours,
+        unit: ' µs',
+        peer: 'a JavaScript worker that does the same',
+        peer_value: theirs,
+      }),
     );
   }
   const goal = Number(process.env.E2E_RATIO ?? 0);
