@@ -2,8 +2,9 @@
 
 use std::fs::{self, File};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
+use gailou::clock::Clock;
 use gailou_shared::edge_protocol::{
     BODY_HASH_HEADER, BodyHash, SIGNATURE_HEADER, SignatureDirection, SignedRequest, sign_request,
 };
@@ -70,7 +71,7 @@ async fn trace_of_the_edge_is_gone_on_with_and_that_of_a_stranger_is_not() {
         if is_signed {
             let body_hash = BodyHash::of(b"");
             let signed = SignedRequest::anonymous(SignatureDirection::EdgeToOrigin, "GET", &path_query, "", body_hash);
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+            let now = Clock::system().now() / 1_000;
             let signature = sign_request(EDGE_SECRET.as_bytes(), now, &signed);
             request = request.header(SIGNATURE_HEADER, &signature).header(BODY_HASH_HEADER, &body_hash.to_string());
         }
