@@ -13,9 +13,9 @@ use crate::http::cached_page::CDN_CACHE_CONTROL;
 use crate::http::extract::CountedRead;
 use crate::http::media::{FILE_POLICY, FILE_READERS};
 use crate::http::openapi::bodies::PictureFile;
-use crate::http::openapi::responses::{NotFound, PublicRefusals};
+use crate::http::openapi::responses::PublicRefusals;
 use crate::http::problem::Refusal;
-use crate::service::{ServiceError, avatar};
+use crate::service::avatar;
 use crate::state::AppState;
 use crate::state::avatars::Avatar;
 
@@ -59,7 +59,7 @@ pub(super) async fn get_avatar(
             status = 200, description = "The picture; `Cache-Control` says for how long.",
             content((PictureFile = "image/jpeg"), (PictureFile = "image/png"), (PictureFile = "image/svg+xml")),
         ),
-        PublicRefusals, NotFound,
+        PublicRefusals,
     ),
 )]
 pub(super) async fn get_named_avatar(
@@ -68,7 +68,7 @@ pub(super) async fn get_named_avatar(
     _: CountedRead,
 ) -> Result<Response, Refusal> {
     let named = app.avatars.addresses.named(&signature, &address);
-    let named = named.ok_or(ServiceError::NotFound("no picture has this address"))?;
+    let named = named.ok_or_else(|| Refusal::field("signature", "must be the one of this address in an answer"))?;
     Ok(answer(avatar::find_named(&app, &named).await))
 }
 
