@@ -71,6 +71,10 @@ export async function embedding(page, shared) {
     const author = site.locator('gailou-comments [part~="author"]').first();
     assert.equal(await author.evaluate((name) => getComputedStyle(name).fontFamily), 'serif');
   });
+  page.env.HOST = shared.url;
+  const [{ data }] = (await page.sh()).map((list) => JSON.parse(list));
+  assert.ok(data.length > 0);
+  for (const comment of data) assert.ok(comment.html && !('content' in comment), comment.id);
 }
 
 export async function compat(page, shared) {
