@@ -142,7 +142,8 @@ async fn picture_that_a_token_names_comes_from_the_origin_wherever_a_comment_is_
         "/compat/waline/api/comment?path=%2Fpost%2F&pageSize=10&page=1&lang=en&sortBy=insertedAt_desc".into(),
     ];
     for read in &reads {
-        let answer = origin.request(&format!("GET {read}")).by(&moderator()).send().await;
+        let ask = || origin.request(&format!("GET {read}")).by(&moderator()).send();
+        let answer = poll_until(ask, |answer| answer.text.contains(avatar)).await;
         assert_eq!(answer.status, 200, "{read}: {}", answer.text);
         assert!(!answer.text.contains(&host.url), "{read} leads to the host: {}", answer.text);
         assert!(answer.text.contains(avatar), "{read}: {}", answer.text);
