@@ -1,6 +1,6 @@
 //! A page as JavaScript sends it: the objects are made once, and the fast path sends them again and again.
 //!
-//! The platform compresses a page in memory after its first answer, so that the next readers get a tenth of the bytes
+//! The platform compresses a page in memory after its first answer, so that the next readers get a quarter of the bytes
 //! and nothing is compressed for each of them.
 
 use std::cell::{Cell, OnceCell};

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::domain::content_coding::ContentCoding;
 
-/// Both together take less than half of a page.
+/// The bodies of one page.
 #[derive(Debug, Default)]
 pub struct CompressedBodies {
     brotli: OnceLock<Option<Bytes>>,

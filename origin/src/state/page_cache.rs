@@ -18,13 +18,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use gailou_shared::cache_tags::CacheTags;
-use gailou_shared::http_headers::MIN_COMPRESSED_BYTES;
 use gailou_shared::id::SubjectKey;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use crate::clock::Clock;
-use crate::domain::content_coding::ContentCoding;
+use crate::domain::content_coding::{self, ContentCoding};
 use crate::domain::operation::{ChangedSubject, LoggedOperation, PersistedBatch};
 use crate::ports::journal::CommitListener;
 use crate::ports::popularity::ReadLists;
@@ -110,12 +109,12 @@ pub struct ReadyPage {
 }
 
 impl ReadyPage {
-    /// Whether the body is long enough to be compressed.
+    /// Whether the body is compressed for whom takes that.
     pub fn is_compressible(&self) -> bool {
-        self.body.len() >= MIN_COMPRESSED_BYTES
+        content_coding::is_compressible(self.body.len())
     }
 
-    /// The body in this coding; `None` where it is too short for any.
+    /// The body in this coding; `None` where it is too short or too long for any.
     pub fn body_in(&self, coding: ContentCoding) -> Option<Bytes> {
         if self.is_compressible() { self.compressed.get_or_make(coding, &self.body) } else { None }
     }
@@ -135,9 +134,9 @@ impl ReadyPage {
         self.counters.iter().map(|counter| counter.fresh_for_seconds()).min().filter(|seconds| *seconds > 0)
     }
 
-    /// Both compressed bodies take less than half of the body.
+    /// With room for the body in both codings: a third of a long one, and up to as much as a short one.
     fn weight(&self) -> usize {
-        self.body.len() * 3 / 2 + self.cache_tags.as_ref().map_or(0, Bytes::len) + PAGE_OVERHEAD_BYTES
+        self.body.len() * 2 + self.cache_tags.as_ref().map_or(0, Bytes::len) + PAGE_OVERHEAD_BYTES
     }
 }
 
