@@ -108,23 +108,24 @@ const PAGE: &str = "article/%2Fpost";
 /// Where readers reach the origin of a site whose members have pictures.
 const PUBLIC_URL: &str = "https://comments.example";
 
-/// An origin that readers reach at [`PUBLIC_URL`], and a member whose token names the picture of this host.
-async fn start_for_host_site(host: &PictureHost, proxy: bool) -> (TestOrigin, TestMember) {
-    let origin = TestOrigin::start_with(|config| {
+/// An origin that readers reach at [`PUBLIC_URL`], and a member whose token names the picture of this host;
+/// `None` where the search is not available.
+async fn start_for_host_site(host: &PictureHost, proxy: bool) -> Option<(TestOrigin, TestMember)> {
+    let origin = TestOrigin::start_with_search(|config| {
         config.public_url = Some(PUBLIC_URL.into());
         config.avatars.proxy = proxy;
         config.webhooks.allow_private = true;
     })
-    .await;
+    .await?;
     let avatar = Some(host.url.clone());
     let ann = Member { id: "7".parse().unwrap(), name: "Ann".into(), avatar, level: 3, role: Role::Member };
-    (origin, TestMember::of(&ann))
+    Some((origin, TestMember::of(&ann)))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn picture_that_a_token_names_comes_from_the_origin_wherever_a_comment_is_shown() {
     let host = PictureHost::start().await;
-    let (origin, ann) = start_for_host_site(&host, true).await;
+    let Some((origin, ann)) = start_for_host_site(&host, true).await else { return };
     let root = origin.post(&ann, PAGE, "With my picture").await;
     let avatar = root["author"]["avatar"].as_str().expect("a picture");
     let path = avatar.strip_prefix(PUBLIC_URL).expect("an address of the origin");
@@ -162,6 +163,7 @@ async fn picture_that_a_token_names_comes_from_the_origin_wherever_a_comment_is_
         let read = format!("/v1/comments/{}", id(&root));
         assert_eq!(second.get(&read).await.text, origin.get(&read).await.text);
         assert_eq!(second.get(path).await.header("content-type"), "image/png");
+        assert_eq!(host.take_asked().len(), 1, "each process keeps its own copy");
     }
 
     // What the installation has not named is not fetched.
@@ -176,7 +178,7 @@ async fn picture_that_a_token_names_comes_from_the_origin_wherever_a_comment_is_
 #[tokio::test(flavor = "multi_thread")]
 async fn picture_that_a_token_names_is_shown_from_its_host_where_a_setting_says_so() {
     let host = PictureHost::start().await;
-    let (origin, ann) = start_for_host_site(&host, false).await;
+    let Some((origin, ann)) = start_for_host_site(&host, false).await else { return };
     assert_eq!(origin.post(&ann, SUBJECT, "With my picture").await["author"]["avatar"], json!(host.url));
 }
 
