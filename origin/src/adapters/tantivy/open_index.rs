@@ -72,8 +72,12 @@ impl OpenIndex {
         })
     }
 
-    /// Closes it. Its folder, which another may be opened in.
+    /// Closes it, once its merges have ended: they write into its folder. This folder, which may be deleted, or opened
+    /// again.
     pub(super) fn close(self) -> PathBuf {
+        if let Err(error) = self.writer.wait_merging_threads() {
+            tracing::debug!(index = self.id, %error, "The writer of the search index {} had failed", self.id);
+        }
         self.folder
     }
 

@@ -47,6 +47,22 @@ async fn what_is_committed_is_there_after_a_restart_and_the_rest_is_not() {
     }
 }
 
+#[test]
+fn merges_of_a_closed_index_have_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut index = OpenIndex::open("closed", folder.path()).unwrap();
+    // As many segments as are merged into one.
+    for n in 0..8 {
+        for document in (n * 1_000..(n + 1) * 1_000).map(|n| document(n, 1, &site_text(n))) {
+            index.put(&index.committed(), &document).unwrap();
+        }
+        index.commit().unwrap();
+    }
+    index.close();
+    let index = OpenIndex::open("closed", folder.path()).unwrap();
+    assert_eq!(index.committed().segment_readers().len(), 1);
+}
+
 /// The files of the one index in a folder.
 fn files_of(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let index = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
