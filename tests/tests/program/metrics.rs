@@ -76,7 +76,7 @@ async fn one_frame_is_printed_of_the_processes_that_answer() {
     let origin = GailouProcess::start(data.path()).await;
     let address = origin.base().strip_prefix("http://").expect("an address");
     let absent = "127.0.0.1:9";
-    let arguments = ["top", "--once", address, absent];
+    let arguments = ["top", address, absent];
     let (frame, ()) = tokio::join!(run_on(data.path(), &arguments), async {
         for _ in 0..20 {
             post(&origin).await;

@@ -32,7 +32,7 @@ pub(super) struct TopArguments {
     /// Addresses of processes, such as 10.0.0.7:9100 [env: GAILOU] [default: the one that this machine's server listens on]
     #[arg(value_name = "ADDR:PORT")]
     addresses: Vec<String>,
-    /// Print what happens within one second, and end
+    /// Print what happens within one second, and end, as always where the output is no terminal
     #[arg(long)]
     once: bool,
 }
@@ -50,7 +50,7 @@ pub(super) async fn run(config: &Config, arguments: TopArguments) -> anyhow::Res
         let now = Instant::now();
         let interval = Interval { before: &before, after: &after, duration: now - before_at };
         let frame = render(&interval, &addresses, &away);
-        if arguments.once {
+        if arguments.once || !terminal.is_term() {
             print_line(frame.trim_end());
             return Ok(0);
         }
