@@ -132,7 +132,7 @@ fn describe(operation: &Operation) -> String {
         Operation::Webhook { change: WebhookChange::Add(row), .. } => format!("webhook {}", row.id),
         Operation::Webhook { change: WebhookChange::Remove(id), .. } => format!("the removal of webhook {id}"),
         Operation::Import { audit } => format!("the audit of import {}", audit.id),
-        Operation::MemberName { member, .. } => format!("the name of member {member}"),
+        Operation::MemberNames(names) => format!("the names of {} members", names.len()),
         Operation::DeleteExpired => "the deletion of expired rows".to_owned(),
         Operation::Standing { member, .. } => format!("what is said of member {member}"),
         Operation::Erasure { member, .. } => format!("the erasure of member {member}"),

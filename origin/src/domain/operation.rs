@@ -73,11 +73,8 @@ pub enum Operation {
     Import {
         audit: Box<AuditEntry>,
     },
-    /// Records that a member has a name with this digest.
-    MemberName {
-        digest: NameDigest,
-        member: MemberId,
-    },
+    /// Records that members have names with these digests. Nothing is recorded of erased members.
+    MemberNames(Vec<(NameDigest, MemberId)>),
     /// Deletes expired rows.
     DeleteExpired,
     /// Deletes some of the earlier texts of comments that were replaced before this moment (Unix
@@ -119,7 +116,7 @@ impl Operation {
             | Self::Settings { .. }
             | Self::Webhook { .. }
             | Self::Import { .. }
-            | Self::MemberName { .. }
+            | Self::MemberNames(_)
             | Self::DeleteExpired
             | Self::DeleteEditHistory { .. }
             | Self::Erasure { .. }

@@ -138,7 +138,7 @@ impl Journal for ClusterJournal {
             | Operation::Settings { .. }
             | Operation::Webhook { .. }
             | Operation::Import { .. }
-            | Operation::MemberName { .. }
+            | Operation::MemberNames(_)
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. }
             | Operation::Erasure { .. }

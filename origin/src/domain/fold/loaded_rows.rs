@@ -106,7 +106,7 @@ impl<'b> LoadedRows<'b> {
                 | Operation::Settings { .. }
                 | Operation::Webhook { .. }
                 | Operation::Import { .. }
-                | Operation::MemberName { .. }
+                | Operation::MemberNames(_)
                 | Operation::DeleteExpired
                 | Operation::DeleteEditHistory { .. }
                 | Operation::Erasure { .. }

@@ -253,7 +253,7 @@ impl<'b> BatchFold<'b> {
             | Operation::Settings { .. }
             | Operation::Webhook { .. }
             | Operation::Import { .. }
-            | Operation::MemberName { .. }
+            | Operation::MemberNames(_)
             | Operation::DeleteExpired
             | Operation::DeleteEditHistory { .. }
             | Operation::Erasure { .. }

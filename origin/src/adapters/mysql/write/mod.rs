@@ -22,7 +22,7 @@ pub(super) mod slot_locks;
 pub(super) mod standing_rows;
 mod webhook_rows;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use async_trait::async_trait;
 use batch_sql::{BatchScript, RowValues};
@@ -36,7 +36,7 @@ use tokio::time::Instant;
 use crate::adapters::mysql::MysqlStore;
 use crate::adapters::mysql::copies::put_end_copies;
 use crate::adapters::mysql::dirty_rows::DirtyRow;
-use crate::adapters::mysql::rows::damaged;
+use crate::adapters::mysql::rows::{damaged, number_at};
 use crate::adapters::mysql::session::MysqlSession;
 use crate::adapters::mysql::statement::sql;
 use crate::domain::activity::ActivityStep;
@@ -95,7 +95,7 @@ pub(super) async fn persist(
                 continue;
             }
             Operation::Import { audit } => installation_rows::record_import(db, audit, logged.at).await?,
-            Operation::MemberName { digest, member } => record_name(db, *digest, *member, logged.at).await?,
+            Operation::MemberNames(names) => record_names(db, names, logged.at).await?,
             Operation::DeleteExpired => delete_expired(db, logged.at).await?,
             Operation::DeleteEditHistory { before } => delete_edit_history(db, *before).await?,
             Operation::Erasure { member, step, audit } => {
@@ -272,12 +272,26 @@ async fn write_snapshots(
     Ok(dirty)
 }
 
-/// Records the name of a member, in the first database.
-async fn record_name(db: &MysqlStore, digest: NameDigest, member: MemberId, at: u64) -> Result<()> {
-    let text = "INSERT INTO member_name (digest, member_id, seen_at) VALUES (?, ?, ?) \
+/// Records the names of members, in the first database, where erased members are, too.
+async fn record_names(db: &MysqlStore, names: &[(NameDigest, MemberId)], at: u64) -> Result<()> {
+    let ids: Vec<String> = names.iter().map(|(_, member)| member.to_string()).collect();
+    let erased = format!("SELECT member_id FROM erased_member WHERE member_id IN ({})", ids.join(","));
+    let mut session = db.first_pool().session("record_names").await?;
+    let erased = session.fetch_all(sql(erased)).await?;
+    let erased = erased.iter().map(|row| number_at(row, 0)).collect::<Result<HashSet<_>>>()?;
+    let mut rows: Vec<String> = names
+        .iter()
+        .filter(|(_, member)| !erased.contains(&member.signed()))
+        .map(|(digest, member)| RowValues::new().bytes(&digest.as_bytes()[..]).number(member.signed()).count(at).end())
+        .collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    // Other processes record names, too: all lock rows in the order of their keys.
+    rows.sort_unstable();
+    let text = "INSERT INTO member_name (digest, member_id, seen_at) VALUES {rows} \
                 ON DUPLICATE KEY UPDATE seen_at = VALUES(seen_at)";
-    let statement = sql(text).bind(digest.as_bytes()).bind(member.signed()).bind(batch_sql::signed(at));
-    db.first_pool().session("record_name").await?.execute(statement).await?;
+    session.execute_text(text.replace("{rows}", &rows.join(","))).await?;
     Ok(())
 }
 

@@ -152,12 +152,15 @@ fn apply_unfolded(tx: &Transaction<'_>, logged: &LoggedOperation) -> Result<Opti
         Operation::Import { audit } => {
             moderation::write_installation_audit(tx, audit, AuditTargetKind::Import, logged.at)?;
         }
-        Operation::MemberName { digest, member } => {
-            tx.prepare_cached(
-                "INSERT INTO member_name (digest, member_id, seen_at) VALUES (?1, ?2, ?3) \
+        Operation::MemberNames(names) => {
+            let mut record = tx.prepare_cached(
+                "INSERT INTO member_name (digest, member_id, seen_at) SELECT ?1, ?2, ?3 \
+                 WHERE NOT EXISTS (SELECT 1 FROM erased_member WHERE member_id = ?2) \
                  ON CONFLICT DO UPDATE SET seen_at = excluded.seen_at",
-            )?
-            .execute(params![digest.as_bytes(), member.signed(), logged.at])?;
+            )?;
+            for (digest, member) in names {
+                record.execute(params![digest.as_bytes(), member.signed(), logged.at])?;
+            }
         }
         Operation::DeleteExpired => {
             let before = |age| logged.at.saturating_sub(age);

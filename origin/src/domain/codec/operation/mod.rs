@@ -102,7 +102,7 @@ pub fn encode(logged: &LoggedOperation) -> Option<Vec<u8>> {
         | Operation::Settings { .. }
         | Operation::Webhook { .. }
         | Operation::Import { .. }
-        | Operation::MemberName { .. }
+        | Operation::MemberNames(_)
         | Operation::DeleteExpired
         | Operation::DeleteEditHistory { .. }
         | Operation::Erasure { .. }
