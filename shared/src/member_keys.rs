@@ -6,8 +6,8 @@
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-use crate::id::MemberKind;
-use crate::token::{Member, TokenError, TokenKey, VerifiedToken, claimed_member};
+use crate::id::{MemberId, MemberKind};
+use crate::token::{Member, ParsedToken, TokenError, TokenKey, VerifiedToken, claimed_member};
 
 /// Separates the installation's own key from everything else that a host may derive from its secret.
 const GUEST_KEY_LABEL: &[u8] = b"gailou guests' tokens, version 1";
@@ -64,7 +64,7 @@ impl MemberKeys {
     /// Whether the key for this token is known here: false for a token of a guest or an account without the installation's own key.
     #[must_use]
     pub fn can_verify(&self, token: &str) -> bool {
-        self.own.is_some() || !claims_own(token)
+        self.own.is_some() || !is_own(claimed_member(token))
     }
 
     /// Verifies a token by the key of the kind of member that it claims. See [`TokenKey::verify`].
@@ -80,19 +80,20 @@ impl MemberKeys {
     /// # Errors
     /// As [`MemberKeys::verify`].
     pub fn verify_token(&self, token: &str, audience: &str, now: u64) -> Result<VerifiedToken, TokenError> {
-        let key = if claims_own(token) { self.own.as_ref() } else { Some(&self.host) };
-        key.ok_or(TokenError::Signature)?.verify_token(token, audience, now)
+        let token = ParsedToken::parse(token)?;
+        let key = if is_own(token.claimed_member()) { self.own.as_ref() } else { Some(&self.host) };
+        key.ok_or(TokenError::Signature)?.verify_parsed(&token, audience, now)
     }
 }
 
-fn claims_own(token: &str) -> bool {
-    claimed_member(token).is_some_and(|id| matches!(id.kind(), MemberKind::Guest | MemberKind::Account))
+/// Whether the installation's own key signs for this member.
+fn is_own(claimed: Option<MemberId>) -> bool {
+    claimed.is_some_and(|id| matches!(id.kind(), MemberKind::Guest | MemberKind::Account))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::MemberId;
     use crate::token::Role;
 
     const NOW: u64 = 1_800_000_000;

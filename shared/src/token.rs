@@ -57,6 +57,8 @@ pub struct VerifiedToken {
     pub member: Member,
     /// When it was issued (`iat`), in Unix seconds; `None` where the host does not say.
     pub issued_at: Option<u64>,
+    /// The last moment at which it is accepted, in Unix seconds.
+    pub valid_until: u64,
     /// The address that the host says is the member's (`email`), as it is written; `None` for who is not the host's.
     pub email: Option<String>,
 }
@@ -189,17 +191,19 @@ impl TokenKey {
     /// # Errors
     /// [`TokenError`] says which rule the token breaks.
     pub fn verify_token(&self, token: &str, audience: &str, now: u64) -> Result<VerifiedToken, TokenError> {
-        if token.len() > limits::MAX_TOKEN_BYTES {
-            return Err(TokenError::Malformed);
-        }
-        let untrusted = UntrustedToken::<TokenHeader>::try_from(token).map_err(|_| TokenError::Malformed)?;
-        // RFC 7515, section 4.1.11: an extension that is critical and not understood refuses the token.
-        if untrusted.header().other_fields.crit.is_some() {
-            return Err(TokenError::Malformed);
-        }
+        self.verify_parsed(&ParsedToken::parse(token)?, audience, now)
+    }
+
+    /// As [`TokenKey::verify_token`].
+    pub(crate) fn verify_parsed(
+        &self,
+        token: &ParsedToken<'_>,
+        audience: &str,
+        now: u64,
+    ) -> Result<VerifiedToken, TokenError> {
         let claims = match self {
-            Self::Secret(key) => verified_claims(Hs256.validator::<MemberClaims>(key).validate(&untrusted))?,
-            Self::Public(key) => verified_claims(Ed25519.validator::<MemberClaims>(key).validate(&untrusted))?,
+            Self::Secret(key) => verified_claims(Hs256.validator::<MemberClaims>(key).validate(&token.0))?,
+            Self::Public(key) => verified_claims(Ed25519.validator::<MemberClaims>(key).validate(&token.0))?,
         };
         let now = i64::try_from(now).map_err(|_| TokenError::Expiry)?;
         let expires = claims.expiration.ok_or(TokenError::Expiry)?.timestamp();
@@ -220,7 +224,8 @@ impl TokenKey {
         let email = custom.email.clone();
         let member = member_of(custom)?;
         let email = email.filter(|_| member.id.kind() == MemberKind::Host);
-        Ok(VerifiedToken { member, issued_at, email })
+        let valid_until = u64::try_from(expires + CLOCK_LEEWAY_SECONDS).map_err(|_| TokenError::Expired)?;
+        Ok(VerifiedToken { member, issued_at, valid_until, email })
     }
 
     /// A token for `member` that is issued at the start of `validity` and expires at its end (Unix seconds); `None`
@@ -243,17 +248,40 @@ impl TokenKey {
     }
 }
 
+/// A JWT that is not verified yet.
+pub(crate) struct ParsedToken<'a>(UntrustedToken<'a, TokenHeader>);
+
+impl<'a> ParsedToken<'a> {
+    /// # Errors
+    /// [`TokenError::Malformed`].
+    pub(crate) fn parse(token: &'a str) -> Result<Self, TokenError> {
+        if token.len() > limits::MAX_TOKEN_BYTES {
+            return Err(TokenError::Malformed);
+        }
+        let token = UntrustedToken::<TokenHeader>::try_from(token).map_err(|_| TokenError::Malformed)?;
+        // RFC 7515, section 4.1.11: an extension that is critical and not understood refuses the token.
+        if token.header().other_fields.crit.is_some() {
+            return Err(TokenError::Malformed);
+        }
+        Ok(Self(token))
+    }
+
+    /// See [`claimed_member`].
+    pub(crate) fn claimed_member(&self) -> Option<MemberId> {
+        #[derive(Deserialize)]
+        struct ClaimedMember {
+            sub: String,
+        }
+        self.0.deserialize_claims_unchecked::<ClaimedMember>().ok()?.custom.sub.parse().ok()
+    }
+}
+
 /// The member that a token names, without verifying it: for rate limits and the choice of a key, never for
 /// permissions.
 /// `None` when the text is not a token with a member.
 #[must_use]
 pub fn claimed_member(token: &str) -> Option<MemberId> {
-    #[derive(Deserialize)]
-    struct ClaimedMember {
-        sub: String,
-    }
-    let token = UntrustedToken::new(token).ok()?;
-    token.deserialize_claims_unchecked::<ClaimedMember>().ok()?.custom.sub.parse().ok()
+    ParsedToken::parse(token).ok()?.claimed_member()
 }
 
 fn verified_claims(

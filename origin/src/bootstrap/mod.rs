@@ -82,6 +82,7 @@ use crate::state::refused_sites::RefusedSites;
 use crate::state::settings::CurrentSettings;
 use crate::state::standings::MemberStandings;
 use crate::state::taken_names::TakenNames;
+use crate::state::verified_tokens::VerifiedTokens;
 use crate::state::write_health::{WatchedJournal, WriteHealth};
 use crate::state::{AppState, ProcessRole};
 use crate::telemetry;
@@ -205,6 +206,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         claimed_addresses: ClaimedAddresses::default(),
         cursor_key: CursorKey::new(&cursor_secret),
         member_keys,
+        verified_tokens: VerifiedTokens::new(config.auth.audience.clone()),
         current_dictionary: RwLock::default(),
         current_settings: RwLock::new(Arc::new(CurrentSettings::of(0, config.adjustable.clone()))),
         settings_load: Mutex::default(),

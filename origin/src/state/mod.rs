@@ -24,6 +24,7 @@ pub mod settings;
 pub mod sign_in;
 pub mod standings;
 pub mod taken_names;
+pub mod verified_tokens;
 pub mod visitor_writes;
 pub mod write_health;
 
@@ -77,6 +78,7 @@ use crate::state::settings::CurrentSettings;
 use crate::state::sign_in::SignIn;
 use crate::state::standings::MemberStandings;
 use crate::state::taken_names::TakenNames;
+use crate::state::verified_tokens::VerifiedTokens;
 use crate::state::write_health::WriteHealth;
 use crate::telemetry;
 use crate::telemetry::Collector;
@@ -190,6 +192,7 @@ pub struct AppState {
     pub cursor_key: CursorKey,
     /// Verify the tokens of the host's members and of guests, and sign those of guests.
     pub member_keys: MemberKeys,
+    pub verified_tokens: VerifiedTokens,
     /// The servers and files that this process depends on.
     pub dependencies: Arc<dyn Dependencies>,
     /// The parts that have metrics of their own.

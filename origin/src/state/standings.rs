@@ -237,6 +237,7 @@ mod tests {
         let token = |issued_at| VerifiedToken {
             member: Member { id: member(7), name: "Ann".into(), avatar: None, level: 3, role: Role::Admin },
             issued_at,
+            valid_until: u64::MAX,
             email: None,
         };
         let applied = |issued_at| standings.apply(token(issued_at)).map(|member| (member.level, member.role));

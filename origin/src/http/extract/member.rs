@@ -38,7 +38,7 @@ impl FromRequestParts<HttpState> for AuthenticatedMember {
 /// # Errors
 /// `401 token_invalid`.
 pub(in crate::http) fn verified_member(app: &AppState, token: &str) -> Result<Member, Refusal> {
-    let verified = app.member_keys.verify_token(token, &app.config.auth.audience, app.now() / 1_000);
+    let verified = app.verified_tokens.verify(&app.member_keys, token, app.now() / 1_000);
     let verified = verified.map_err(|error| Refusal::new(Code::TokenInvalid, error.to_string()))?;
     if app.erased_members.contains(verified.member.id) {
         return Err(Refusal::new(Code::TokenInvalid, "this member is erased"));
