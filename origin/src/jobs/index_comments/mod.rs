@@ -30,8 +30,8 @@ use crate::telemetry::Collector;
 
 /// How often the queues are read.
 const INDEX_QUEUE_POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Entries that are indexed and removed at once.
-const ENTRIES_PER_COMMIT: usize = 1_000;
+/// Entries that are indexed and removed at once: an index is written with each, into files of its own.
+const ENTRIES_PER_COMMIT: usize = 4_000;
 /// Comments that are read from the rows at once: 4 MB of the longest texts.
 const COMMENTS_PER_READ: usize = 200;
 /// Comments that are put between two commits of a build. The queues are followed after each.
