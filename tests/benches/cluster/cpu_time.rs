@@ -28,16 +28,13 @@ impl CpuTime {
         Self(cpu)
     }
 
-    /// The CPU seconds since `before` for each of so many thousands: `serve 0.12, job 0.03`, with the
-    /// number of busy processors.
-    pub(crate) fn since(&self, before: &Self, thousands: f64, seconds: f64) -> String {
-        let of = |name: &str| self.0[name] - before.0.get(name).copied().unwrap_or(0.0);
-        let all: f64 = self.0.keys().map(|name| of(name)).sum();
-        let mut each: Vec<(&String, f64)> = self.0.keys().map(|name| (name, of(name))).collect();
-        each.retain(|(_, spent)| *spent > 0.0);
+    /// The CPU microseconds since `before` of each process for each of `count` writes, the largest first.
+    pub(crate) fn since(&self, before: &Self, count: u64) -> Vec<(&str, f64)> {
+        let spent = |name: &String| self.0[name] - before.0.get(name).copied().unwrap_or(0.0);
+        let each = self.0.keys().map(|name| (name.as_str(), spent(name) * 1e6 / count as f64));
+        let mut each: Vec<(&str, f64)> = each.filter(|(_, spent)| *spent > 0.0).collect();
         each.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let each: Vec<String> = each.iter().map(|(name, spent)| format!("{name} {:.3}", spent / thousands)).collect();
-        format!("{} ({:.2} processors busy)", each.join(", "), all / seconds)
+        each
     }
 }
 

@@ -1,4 +1,4 @@
-//! Acknowledged posts and likes: their rate, the time until others see them, and their CPU time.
+//! Acknowledged posts and likes: their rate, the time until others see them, and their processor time.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -49,7 +49,6 @@ pub(crate) async fn measure_posts(cluster: &BenchCluster) {
         let list = format!("probes-{run}");
         let (run, mut delays) = tokio::join!(run_writes(cluster, connections, make), measure_listing(cluster, &list));
         let WriteRun { load, cpu, catch_up_seconds } = run;
-        let cpu = cpu.since(&before, load.succeeded as f64 / 1e3, load.seconds);
         let of = format!("acknowledged posts, {connections} connections");
         println!(
             "{of}: {}, in the list of another process after {}",
@@ -63,7 +62,7 @@ pub(crate) async fn measure_posts(cluster: &BenchCluster) {
             json!({ "value": p99_ms, "unit": " ms", "at_most": 1_000 }),
         );
         print_figure(&format!("{of}, until all are in the tables"), json!({ "value": catch_up_seconds, "unit": " s" }));
-        println!("  CPU seconds per 1,000: {cpu}");
+        print_cpu(&of, &cpu.since(&before, load.succeeded));
     }
 }
 
@@ -141,7 +140,6 @@ pub(crate) async fn measure_likes(cluster: &BenchCluster, ids: &[CommentId]) {
         let probes = measure_persistence(cluster, &comments, run);
         let (run, mut delays) = tokio::join!(run_writes(cluster, connections, make), probes);
         let WriteRun { load, cpu, catch_up_seconds } = run;
-        let cpu = cpu.since(&before, load.succeeded as f64 / 1e3, load.seconds);
         let of = format!("acknowledged likes {of}, {connections} connections");
         println!("{of}: {}, in the tables after {}", describe_load(&load), describe_delays(&mut delays));
         print_figure(
@@ -155,7 +153,7 @@ pub(crate) async fn measure_likes(cluster: &BenchCluster, ids: &[CommentId]) {
             &format!("{of}, until all are in the tables"),
             json!({ "value": catch_up_seconds, "unit": " s", "at_most": 2 }),
         );
-        println!("  CPU seconds per 1,000: {cpu}");
+        print_cpu(&of, &cpu.since(&before, load.succeeded));
     }
 }
 
@@ -225,6 +223,15 @@ async fn measure_delays<T: Copy>(
         }
     };
     tokio::join!(writing, polling).1
+}
+
+/// Prints what each of these writes costs each process.
+fn print_cpu(of: &str, cpu: &[(&str, f64)]) {
+    for (process, spent) in cpu {
+        print_figure(&format!("{of}, processor time of each: {process}"), json!({ "value": spent, "unit": " µs" }));
+    }
+    let all = cpu.iter().map(|(_, spent)| spent).sum::<f64>();
+    print_figure(&format!("{of}, processor time of each: all together"), json!({ "value": all, "unit": " µs" }));
 }
 
 fn describe_load(load: &LoadResult) -> String {
