@@ -1,7 +1,7 @@
 # The commands of a developer. Each one calls a script in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check advisories examples bench bench-peers fuzz simulate services chaos clean
+.PHONY: help run build test check advisories examples bench bench-peers bench-scale fuzz simulate services chaos clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ bench: ## run the benchmarks and print a table of their figures; UPDATE=1 writes
 
 bench-peers: ## measure Isso and Waline beside the program; SECONDS=4 for each load, UPDATE=1 as above
 	@SECONDS_PER_LOAD=$(SECONDS) scripts/bench.sh peers
+
+bench-scale: ## measure one process with COMMENTS=10000000, which take 15 GB; UPDATE=1 as above
+	@COMMENTS=$(COMMENTS) scripts/bench.sh scale
 
 fuzz: ## fuzz what strangers send; SECONDS=60 for each target
 	@scripts/fuzz.sh $(or $(SECONDS),60)

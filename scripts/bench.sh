@@ -2,9 +2,9 @@
 # Runs the benchmarks one after the other, and prints a table of their figures beside those of docs/benchmarks.md. What they
 # print beside figures is in .tools/log.
 #
-#   scripts/bench.sh [all|peers]
+#   scripts/bench.sh [all|peers|scale]
 #
-# UPDATE=1 writes the table into the document. SECONDS_PER_LOAD is for the peers.
+# UPDATE=1 writes the table into the document. SECONDS_PER_LOAD is for the peers, COMMENTS for the scale.
 
 # shellcheck source=scripts/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -38,5 +38,11 @@ case ${1:-all} in
     run_benchmark peers node tests/peers/run.mjs "$TARGET/release/gailou" "${SECONDS_PER_LOAD:-4}"
     print_table peers
     ;;
-  *) die "usage: scripts/bench.sh [all|peers]" ;;
+  scale)
+    setup bench && build_web || exit 1
+    step "build the origin" bench-origin-build cargo build "${FEATURES[@]}" --release --bin gailou || exit 1
+    run_benchmark scale node tests/scale/run.mjs "$TARGET/release/gailou" "${COMMENTS:-10000000}"
+    print_table scale
+    ;;
+  *) die "usage: scripts/bench.sh [all|peers|scale]" ;;
 esac
