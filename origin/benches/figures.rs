@@ -68,7 +68,7 @@ async fn run() -> anyhow::Result<()> {
     let peer = listener.local_addr()?;
     tokio::spawn(async move { axum::serve(listener, peer_router(body)).await });
     let ids = read_ids(&app, &hot).await?;
-    for (beside, posts) in [("", None), (", while 100 posts a second arrive on its subject", Some(&*app))] {
+    for (beside, posts) in [("", None), (", while 100 posts a second arrive on its subject", Some::<&AppState>(&app))] {
         let (ours, bare) = measure_alternately(origin, peer, path, posts).await?;
         print_figure(&json!({
             "what": format!("hot page of {:.1} kB, 64 connections{beside}", body_bytes as f64 / 1e3), "value": ours,
