@@ -28,7 +28,7 @@ impl CpuTime {
         Self(cpu)
     }
 
-    /// The CPU microseconds since `before` of each process for each of `count` writes, the largest first.
+    /// The CPU microseconds since `before` of each process for each of `count` requests, the largest first.
     pub(crate) fn since(&self, before: &Self, count: u64) -> Vec<(&str, f64)> {
         let spent = |name: &String| self.0[name] - before.0.get(name).copied().unwrap_or(0.0);
         let each = self.0.keys().map(|name| (name.as_str(), spent(name) * 1e6 / count as f64));

@@ -14,7 +14,7 @@ mod redis_peer;
 mod writes;
 
 use bench_cluster::BenchCluster;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn main() {
     if !gailou_tests::backing_servers::available() {
@@ -47,6 +47,15 @@ async fn run() {
 fn print_figure(what: &str, mut figure: Value) {
     figure["what"] = format!("cluster: {what}").into();
     println!("{figure}");
+}
+
+/// Prints what each of these requests costs each process.
+fn print_cpu(of: &str, cpu: &[(&str, f64)]) {
+    for (process, spent) in cpu {
+        print_figure(&format!("{of}, processor time of each: {process}"), json!({ "value": spent, "unit": " µs" }));
+    }
+    let all = cpu.iter().map(|(_, spent)| spent).sum::<f64>();
+    print_figure(&format!("{of}, processor time of each: all together"), json!({ "value": all, "unit": " µs" }));
 }
 
 /// The value below which this fraction of the values is, or 0 without values.

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::bench_cluster::BenchCluster;
 use crate::cpu_time::CpuTime;
 use crate::http_client::{HttpConnection, run_load, write_get};
-use crate::print_figure;
+use crate::{print_cpu, print_figure};
 
 /// Subjects with one comment each.
 const SUBJECT_COUNT: usize = 100_000;
@@ -55,7 +55,7 @@ pub(crate) async fn measure(cluster: &BenchCluster) {
     run_load(cluster.origin, CONNECTION_COUNT, WARM_UP, make.clone()).await;
     let (before, cpu) = (keys(&mut client).await, CpuTime::now());
     let load = run_load(cluster.origin, CONNECTION_COUNT, LOAD_DURATION, make).await;
-    let cpu = CpuTime::now().since(&cpu, load.succeeded as f64 / 1e3, load.seconds);
+    let after = CpuTime::now();
     let answered = since(before, keys(&mut client).await);
     let all: f64 = answered.iter().sum();
     println!(
@@ -67,17 +67,15 @@ pub(crate) async fn measure(cluster: &BenchCluster) {
         load.p99_ms,
         load.refused
     );
-    print_figure(
-        &format!("first pages of {SUBJECT_COUNT} subjects by Zipf's law, {CONNECTION_COUNT} connections"),
-        json!({ "value": load.rate(), "unit": "/s" }),
-    );
+    let of = format!("first pages of {SUBJECT_COUNT} subjects by Zipf's law, {CONNECTION_COUNT} connections");
+    print_figure(&of, json!({ "value": load.rate(), "unit": "/s" }));
+    print_cpu(&of, &after.since(&cpu, load.succeeded));
     let ready = 1.0 - all / page / load.succeeded as f64;
     let shares = CACHE_LEVELS.iter().zip(answered).map(|(level, keys)| format!("{level} {:.3}", keys / all));
     println!(
         "  ready pages answer {ready:.3} of them (of {page:.0} keys each); of the keys of the others: {}",
         shares.collect::<Vec<_>>().join(", ")
     );
-    println!("  CPU seconds per 1,000: {cpu}");
 }
 
 fn subject(n: usize) -> SubjectKey {

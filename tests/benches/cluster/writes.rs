@@ -13,7 +13,7 @@ use crate::bench_cluster::BenchCluster;
 use crate::cpu_time::CpuTime;
 use crate::http_client::{HttpConnection, LoadResult, run_load, write_request};
 use crate::redis_peer::RedisTools;
-use crate::{print_figure, quantile};
+use crate::{print_cpu, print_figure, quantile};
 
 const CONNECTION_COUNT: [usize; 2] = [64, 256];
 /// The length of each load.
@@ -223,15 +223,6 @@ async fn measure_delays<T: Copy>(
         }
     };
     tokio::join!(writing, polling).1
-}
-
-/// Prints what each of these writes costs each process.
-fn print_cpu(of: &str, cpu: &[(&str, f64)]) {
-    for (process, spent) in cpu {
-        print_figure(&format!("{of}, processor time of each: {process}"), json!({ "value": spent, "unit": " µs" }));
-    }
-    let all = cpu.iter().map(|(_, spent)| spent).sum::<f64>();
-    print_figure(&format!("{of}, processor time of each: all together"), json!({ "value": all, "unit": " µs" }));
 }
 
 fn describe_load(load: &LoadResult) -> String {
