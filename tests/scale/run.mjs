@@ -24,10 +24,10 @@ const THREAD = 100;
 const PAGE = 20;
 /** The last page of the large thread whose cost is measured: all pages before it are read once. */
 const DEEP = Math.floor(LARGE_ROOTS / PAGE);
-const PAGE_READS = 101;
-/** Threads that are read once, for what a thread costs in memory that nobody reads any more. */
+const PAGE_READS = 40;
+/** Threads that are read once, for what each costs in memory when it is read no more. */
 const IDLE_THREADS = Math.min(20_000, Math.floor((COMMENTS - LARGE_ROOTS) / THREAD));
-/** Longer than anything of a thread is kept that nobody reads. */
+/** Longer than anything is kept of a thread that is read no more. */
 const IDLE_SECONDS = 90;
 
 const millions = COMMENTS / 1e6;
@@ -147,11 +147,10 @@ async function size(path) {
   return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** The median milliseconds of a page, which lists of different lengths keep from being remembered. */
+/** The median milliseconds of a page, each read of which asks for another length, so that none is remembered. */
 async function pageTime(url) {
   const times = [];
-  for (let n = 0; n < PAGE_READS; n += 1)
-    times.push((await ask(`${url}&limit=${PAGE + (n % 20)}`)).ms);
+  for (let n = 0; n < PAGE_READS; n += 1) times.push((await ask(`${url}&limit=${n + 1}`)).ms);
   return median(times);
 }
 

@@ -12,12 +12,13 @@ use sha2::{Digest, Sha256};
 const MAX_TOKENS: usize = 8_192;
 
 type TokenDigest = [u8; 32];
+type KeptToken = (TokenDigest, Arc<VerifiedToken>);
 
 /// The tokens, each in the place that its digest says, where it replaces the one before.
 #[derive(Debug)]
 pub struct VerifiedTokens {
     audience: String,
-    places: Box<[Mutex<Option<(TokenDigest, Arc<VerifiedToken>)>>]>,
+    places: Box<[Mutex<Option<KeptToken>>]>,
 }
 
 impl VerifiedTokens {

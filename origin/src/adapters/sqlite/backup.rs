@@ -1,7 +1,7 @@
 //! Copies the file while it is read and written, and prepares a copy to take its place.
 //!
 //! A copy is SQLite's own online backup, under one read transaction: pages are copied as they are, a writer waits for
-//! nothing, and the copy never begins again. Half of the time it rests, so that writers find the disk and a core free.
+//! nothing, and the copy never begins again. Two thirds of the time it rests, so that writers find the disk and a core free.
 //! Meanwhile the log (WAL) keeps what is written; afterwards that becomes part of the file, beside the writer, and the log
 //! begins anew with the next write. Its file becomes smaller in steps, since a commit waits for each.
 
@@ -101,7 +101,7 @@ fn copy_pages(
             // The source is read under a transaction, and no other connection has the target.
             _ => return Err(StoreError::Database("the copy of the database is locked by another process".into())),
         }
-        std::thread::park_timeout(begun.elapsed().min(MAX_STEP_PAUSE));
+        std::thread::park_timeout((begun.elapsed() * 2).min(MAX_STEP_PAUSE));
     }
     Ok(())
 }

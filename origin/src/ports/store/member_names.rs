@@ -8,7 +8,7 @@ use gailou_shared::id::MemberId;
 use crate::domain::name_digest::NameDigest;
 use crate::ports::store::Result;
 
-/// Finds names; [`crate::domain::operation::Operation::MemberName`] records them.
+/// Finds names; [`crate::domain::operation::Operation::MemberNames`] records them.
 #[async_trait]
 pub trait MemberNameReader: Send + Sync + Debug {
     /// Whether a member other than `except` was seen with such a name since `since` (Unix ms).

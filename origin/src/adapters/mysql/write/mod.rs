@@ -282,7 +282,7 @@ async fn record_names(db: &MysqlStore, names: &[(NameDigest, MemberId)], at: u64
     let mut rows: Vec<String> = names
         .iter()
         .filter(|(_, member)| !erased.contains(&member.signed()))
-        .map(|(digest, member)| RowValues::new().bytes(&digest.as_bytes()[..]).number(member.signed()).count(at).end())
+        .map(|(digest, member)| RowValues::new().bytes(digest.as_bytes()).number(member.signed()).count(at).end())
         .collect();
     if rows.is_empty() {
         return Ok(());
