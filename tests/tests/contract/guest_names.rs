@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use gailou_shared::token::Role;
 use gailou_shared::word_filter::TermAction;
-use gailou_tests::{ApiResponse, TestMember, TestOrigin, ann, comments_path, id, poll_until};
+use gailou_tests::{ApiResponse, TestMember, TestOrigin, ann, bob, comments_path, id, poll_until};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 /// A little more than a name is taken after its member was seen.
 const NAME_TAKEN: Duration = Duration::from_secs(30 * 86_400 + 1);
@@ -101,6 +102,13 @@ async fn name_of_an_erased_member_is_free() {
     let body = json!({"name": "Ann"});
     poll_until(async || register(&origin, &body).await, |answer| answer.status == 422).await;
     origin.request("DELETE /v1/me").by(&ann()).send().await.expect(204);
+    let answer = poll_until(async || register(&origin, &body).await, |answer| answer.status == 201).await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    // Also where its name was not recorded yet.
+    origin.post(&bob(), "post/erased", "and gone").await;
+    origin.request("DELETE /v1/me").by(&bob()).send().await.expect(204);
+    sleep(Duration::from_secs(1)).await;
+    let body = json!({"name": "Bob"});
     let answer = poll_until(async || register(&origin, &body).await, |answer| answer.status == 201).await;
     assert_eq!(answer.status, 201, "{}", answer.text);
 }
