@@ -263,6 +263,17 @@ export async function operations(page) {
   await page.stopServers();
   assert.match((await page.sh({ changes: [place] })).join(''), /"comments":1\b/);
   assert.match((await page.sh({ changes: [place] })).join(''), /"comments":1\b/);
+
+  const collector = await startService(page, {});
+  page.env.OTEL_BSP_SCHEDULE_DELAY = '100';
+  const command = adapt(page.next('sh'), [
+    ['GAILOU_TELEMETRY__OTLP_URL=', 'env GAILOU_TELEMETRY__OTLP_URL='],
+    ['http://127.0.0.1:4318', collector.url],
+    ['=1 gailou', '=1 gailou --bind 127.0.0.1:0'],
+  ]);
+  const traced = await page.start(command.trim());
+  await fetch(`${traced.url}/v1/subjects/article/hello/comments`);
+  await eventually(() => collector.got.some(({ body }) => body.includes('GET /v1/subjects/')));
 }
 
 export async function search(page) {
