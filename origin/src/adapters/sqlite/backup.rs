@@ -1,7 +1,7 @@
 //! Copies the file while it is read and written, and prepares a copy to take its place.
 //!
 //! A copy is SQLite's own online backup, under one read transaction: pages are copied as they are, a writer waits for
-//! nothing, and the copy never begins again. Two thirds of the time it rests, so that writers find the disk and a core free.
+//! nothing, and the copy never begins again. Half of the time it rests, so that writers find the disk and a core free.
 //! Meanwhile the log (WAL) keeps what is written; afterwards that becomes part of the file, beside the writer, and the log
 //! begins anew with the next write. Its file becomes smaller in steps, since a commit waits for each.
 
@@ -11,11 +11,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, params};
 use tokio::sync::watch;
 
-use crate::adapters::sqlite::{DATABASE_FILE_NAME, SqliteStore, closed_error, open_reader};
+use crate::adapters::sqlite::{CHECKPOINT_PAGES, DATABASE_FILE_NAME, SqliteStore, closed_error, open_reader};
 use crate::domain::backup::{CopiedRows, CopiedStore, CopyProgress, TablesCopy};
 use crate::domain::operation::{ChangeRow, least_after_rewind};
 use crate::ports::failure::Failure;
@@ -32,8 +33,9 @@ const MAX_STEP_PAUSE: Duration = Duration::from_millis(200);
 impl TableBackup for SqliteStore {
     async fn back_up(&self, folder: &Path, report: &(dyn Fn(CopyProgress) + Send + Sync)) -> Result<TablesCopy> {
         let (sender, mut progress) = watch::channel(CopyProgress::default());
-        let (file, folder) = (self.file.clone(), folder.to_owned());
+        let (file, folder, writer) = (self.file.clone(), folder.to_owned(), self.writer.clone());
         let mut copying = tokio::task::spawn_blocking(move || {
+            let _resting = RestingCheckpoints::begin(&writer)?;
             let copied = copy_tables(&file, &folder, &sender);
             if let Err(error) = shorten_log(&file) {
                 tracing::debug!(%error, "Could not shorten the log of the database after a backup");
@@ -45,6 +47,25 @@ impl TableBackup for SqliteStore {
                 copied = &mut copying => return copied.map_err(|_| closed_error())?,
                 Ok(()) = progress.changed() => report(*progress.borrow_and_update()),
             }
+        }
+    }
+}
+
+/// While it lives, commits do not make the log a part of the file: the first one after a copy would have to do so with all
+/// that was written meanwhile.
+struct RestingCheckpoints<'a>(&'a Mutex<Connection>);
+
+impl<'a> RestingCheckpoints<'a> {
+    fn begin(writer: &'a Mutex<Connection>) -> Result<Self> {
+        writer.lock().pragma_update(None, "wal_autocheckpoint", 0)?;
+        Ok(Self(writer))
+    }
+}
+
+impl Drop for RestingCheckpoints<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.lock().pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES) {
+            tracing::debug!(%error, "The log of the database is not made a part of the file until a restart");
         }
     }
 }
@@ -101,7 +122,7 @@ fn copy_pages(
             // The source is read under a transaction, and no other connection has the target.
             _ => return Err(StoreError::Database("the copy of the database is locked by another process".into())),
         }
-        std::thread::park_timeout((begun.elapsed() * 2).min(MAX_STEP_PAUSE));
+        std::thread::park_timeout(begun.elapsed().min(MAX_STEP_PAUSE));
     }
     Ok(())
 }

@@ -76,6 +76,8 @@ pub const MAX_READERS: usize = 4;
 const READER_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a connection waits for a write of another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Pages of the log (WAL) from which on a commit makes it a part of the file: 16 MB.
+const CHECKPOINT_PAGES: u32 = 4_000;
 /// What the file of the log keeps when the log begins anew; a backup, or a long read, lets it grow beyond that.
 const LOG_LIMIT_BYTES: u64 = 16 << 20;
 /// What that file loses at most when the log begins anew: the file system frees 170 MB in 120 ms, and a commit waits for it.
@@ -123,9 +125,10 @@ impl SqliteStore {
         note_statements(&writer);
         writer.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
         writer.execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;
-             PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;",
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;
+             PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;",
         )?;
+        writer.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         writer.pragma_update(None, "journal_size_limit", LOG_LIMIT_BYTES)?;
         writer.busy_timeout(BUSY_TIMEOUT)?;
         Self::migrations().to_latest(&mut writer).map_err(|error| StoreError::Database(Failure::of_driver(error)))?;
