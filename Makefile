@@ -30,7 +30,7 @@ bench: ## run the benchmarks and print a table of their figures; UPDATE=1 writes
 bench-peers: ## measure Isso and Waline beside the program; SECONDS=4 for each load, UPDATE=1 as above
 	@SECONDS_PER_LOAD=$(SECONDS) scripts/bench.sh peers
 
-bench-scale: ## measure one process with COMMENTS=10000000, which take 15 GB; UPDATE=1 as above
+bench-scale: ## measure one process with COMMENTS=10000000, which take 10 GB; UPDATE=1 as above
 	@COMMENTS=$(COMMENTS) scripts/bench.sh scale
 
 fuzz: ## fuzz what strangers send; SECONDS=60 for each target
