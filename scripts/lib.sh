@@ -136,17 +136,46 @@ finish() {
   return $status
 }
 
+# hanging_tests FILE: prints the tests of cargo that were slow and have not ended.
+hanging_tests() {
+  comm -23 <(sed -nE 's/^test (.*) has been running for over .*/\1/p' "$1" | sort -u) \
+    <(sed -nE 's/^test (.*) \.\.\. .*/\1/p' "$1" | sort -u)
+}
+
+# A step that has printed nothing for so long hangs: no build and no test is silent for half of that.
+SILENCE_SECONDS=600
+
+# print_stacks GROUP: prints what the threads of the tests in this process group are at, as far as gdb is installed.
+print_stacks() {
+  local pid
+  pgrep -g "$1" -a
+  for pid in $(pgrep -g "$1" -f '/deps/'); do
+    timeout 60 gdb -p "$pid" -batch -ex 'thread apply all backtrace 25' 2>/dev/null
+  done
+}
+
 # step NAME LOG COMMAND...: runs a command with its output in .tools/log/LOG.log and prints one line
 # when the command ends. Meanwhile a terminal shows the last line of its output; without a terminal the
-# step prints a line every minute.
+# step prints a line every minute. One that hangs is stopped, and has failed.
 step() {
-  local name=$1 log=$LOGS/$2.log began=$SECONDS printed=0 pid status=0 spent last
+  local name=$1 log=$LOGS/$2.log began=$SECONDS printed=0 pid status=0 spent last size=0 grown=$SECONDS
   shift 2
   spawn "$log" "$log" "$@"
   pid=$child
   sleep 0.05
   while alive "$pid"; do
     spent=$((SECONDS - began))
+    if [ "$(stat -c %s "$log")" != "$size" ]; then
+      size=$(stat -c %s "$log") grown=$SECONDS
+    elif [ $((SECONDS - grown)) -ge "$SILENCE_SECONDS" ]; then
+      {
+        print_stacks "$pid"
+        printf 'given up: nothing was printed for %s s\n' "$SILENCE_SECONDS"
+        hanging_tests "$log" | sed 's/^/given up: /'
+      } >>"$log" 2>&1
+      stop "$pid"
+      break
+    fi
     if [ -n "$live_line" ]; then
       last=$(printf '  %-6s %12s  %s: %s' ... "$(duration $spent)" "$name" "$(tail -n 1 "$log" | tr -d '\r' | sed 's/^ *//')")
       printf '\r\033[K%s' "${last:0:${COLUMNS:-80} - 1}"

@@ -211,7 +211,7 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         current_settings: RwLock::new(Arc::new(CurrentSettings::of(0, config.adjustable.clone()))),
         settings_load: Mutex::default(),
         snapshots: RankedSnapshots::new(),
-        subject_states: moka::sync::Cache::builder()
+        subject_rules: moka::sync::Cache::builder()
             .max_capacity(MAX_SUBJECT_STATES)
             .time_to_live(SUBJECT_STATE_TTL)
             .build(),

@@ -4,6 +4,7 @@
 //! Names no driver.
 
 pub mod accept_log;
+mod batched_reads;
 pub mod cached_store;
 pub mod catch_up;
 pub mod counter_recovery;

@@ -51,6 +51,19 @@ impl SubjectRow {
     }
 }
 
+/// Whether a subject takes comments, and its own mode: what each write asks of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SubjectRules {
+    pub state: SubjectState,
+    pub mode: Option<Mode>,
+}
+
+impl SubjectRules {
+    pub const fn of(row: &SubjectRow) -> Self {
+        Self { state: row.state, mode: row.mode }
+    }
+}
+
 /// A comment's row with its content.
 #[derive(Debug, Clone)]
 pub struct CommentRow {

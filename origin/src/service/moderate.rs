@@ -202,7 +202,7 @@ pub async fn change_subject(
     };
     let audit = Some(audit);
     app.journal.append(Operation::Subject { key: key.clone(), patch, audit }).await?;
-    app.subject_states.invalidate(key);
+    app.subject_rules.invalidate(key);
     subject::read_subject(app, key, SubjectAudience::Moderators).await
 }
 

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::domain::audit::AuditEntry;
 use crate::domain::operation::{CommentChange, Operation, OperationOutcome, SubjectPatch};
-use crate::domain::row::IdempotencyKey;
+use crate::domain::row::{IdempotencyKey, SubjectRules};
 use crate::service::edit::{append_change, read_any_row};
 use crate::service::filter::{FilteredText, render_unfiltered};
 use crate::service::{ServiceError, ServiceResult, audit_log, comment_view, moderate, publish, subject};
@@ -135,7 +135,7 @@ fn subject_of(text: &RefusedText) -> ServiceResult<SubjectKey> {
 /// between, the comment is in the review queue.
 async fn accept_post(app: &AppState, moderator: &Member, text: RefusedText) -> ServiceResult<Comment> {
     let key = subject_of(&text)?;
-    let (state, mode) = subject::read_state(app, &key).await?;
+    let SubjectRules { state, mode } = subject::read_rules(app, &key).await?;
     if state != SubjectState::Open {
         return Err(ServiceError::SubjectClosed);
     }
@@ -167,7 +167,7 @@ async fn accept_edit(app: &AppState, moderator: &Member, id: CommentId, text: Re
     if row.state != CommentState::Published {
         return Err(ServiceError::VersionConflict("the comment of this edit is no longer published"));
     }
-    if subject::read_state(app, &row.subject).await?.0 == SubjectState::Hidden {
+    if subject::read_rules(app, &row.subject).await?.state == SubjectState::Hidden {
         return Err(ServiceError::SubjectClosed);
     }
     let waiting = app.tables.read_reviews(&[row.id()]).await?.remove(&row.id()).and_then(|review| review.item.edit);

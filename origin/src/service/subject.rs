@@ -8,7 +8,7 @@ use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::{Member, Role};
 use gailou_shared::wire::{CountsBySubject, Subject, SubjectCounts, SubjectState};
 
-use crate::domain::row::{CommentRow, SubjectRow};
+use crate::domain::row::{CommentRow, SubjectRow, SubjectRules};
 use crate::service::answer_rows::fitting;
 use crate::service::{ServiceError, ServiceResult, comment_view};
 use crate::state::AppState;
@@ -72,17 +72,17 @@ pub async fn of_comment(app: &AppState, id: CommentId) -> ServiceResult<(Subject
     Ok(found)
 }
 
-/// Whether the subject takes comments, and its own mode. In another process's memory it may be a second old.
+/// What a write asks of the subject. In another process's memory it may be a second old.
 ///
 /// # Errors
 /// The store's.
-pub(super) async fn read_state(app: &AppState, key: &SubjectKey) -> ServiceResult<(SubjectState, Option<Mode>)> {
-    if let Some(known) = app.subject_states.get(key) {
+pub(super) async fn read_rules(app: &AppState, key: &SubjectKey) -> ServiceResult<SubjectRules> {
+    if let Some(known) = app.subject_rules.get(key) {
         return Ok(known);
     }
-    let row = read_row(app, key).await?;
-    app.subject_states.insert(key.clone(), (row.state, row.mode));
-    Ok((row.state, row.mode))
+    let found = app.store.read_subject_rules(std::slice::from_ref(key)).await?.pop().unwrap_or_default();
+    app.subject_rules.insert(key.clone(), found);
+    Ok(found)
 }
 
 /// Refuses what is about a comment of a subject that this audience does not see.
@@ -90,8 +90,30 @@ pub(super) async fn read_state(app: &AppState, key: &SubjectKey) -> ServiceResul
 /// # Errors
 /// [`ServiceError::CommentNotFound`], or the store's.
 pub(super) async fn check_seen(app: &AppState, key: &SubjectKey, audience: SubjectAudience) -> ServiceResult<()> {
-    let is_seen = audience == SubjectAudience::Moderators || read_state(app, key).await?.0 != SubjectState::Hidden;
+    let is_seen = audience == SubjectAudience::Moderators || read_rules(app, key).await?.state != SubjectState::Hidden;
     if is_seen { Ok(()) } else { Err(ServiceError::CommentNotFound) }
+}
+
+/// The own id of a comment whose subject this audience sees. What is not in memory is read at once.
+///
+/// # Errors
+/// [`ServiceError::CommentNotFound`], or the store's.
+pub(super) async fn seen_id_of_comment(
+    app: &AppState,
+    id: CommentId,
+    audience: SubjectAudience,
+) -> ServiceResult<CommentId> {
+    let known = app.comment_subjects.get(&id);
+    if !known.as_ref().is_some_and(|(subject, _)| app.subject_rules.contains_key(subject)) {
+        let own_id = known.map_or(id, |(_, own_id)| own_id);
+        if let Some((subject, rules)) = app.store.read_subjects_of(&[own_id]).await?.remove(&own_id) {
+            app.subject_rules.insert(subject.clone(), rules);
+            app.comment_subjects.insert(id, (subject, own_id));
+        }
+    }
+    let (subject, own_id) = of_comment(app, id).await?;
+    check_seen(app, &subject, audience).await?;
+    Ok(own_id)
 }
 
 /// Those of the subjects that readers do not see.
@@ -105,17 +127,16 @@ pub(super) async fn hidden_among<'a>(
     let keys: BTreeSet<_> = keys.into_iter().cloned().collect();
     let (mut hidden, mut unknown) = (BTreeSet::new(), Vec::new());
     for key in keys {
-        match app.subject_states.get(&key) {
-            Some((SubjectState::Hidden, _)) => drop(hidden.insert(key)),
+        match app.subject_rules.get(&key) {
+            Some(SubjectRules { state: SubjectState::Hidden, .. }) => drop(hidden.insert(key)),
             Some(_) => {}
             None => unknown.push(key),
         }
     }
     if !unknown.is_empty() {
-        for (key, row) in unknown.iter().zip(app.store.read_subjects(&unknown).await?) {
-            let row = row.unwrap_or_else(|| SubjectRow::empty(key.clone()));
-            app.subject_states.insert(key.clone(), (row.state, row.mode));
-            if row.state == SubjectState::Hidden {
+        for (key, rules) in unknown.iter().zip(app.store.read_subject_rules(&unknown).await?) {
+            app.subject_rules.insert(key.clone(), rules);
+            if rules.state == SubjectState::Hidden {
                 hidden.insert(key.clone());
             }
         }

@@ -35,7 +35,6 @@ use gailou_shared::id::{CommentId, IMPORT_NODE, SubjectKey};
 use gailou_shared::member_keys::MemberKeys;
 use gailou_shared::path::{Mode, Threading};
 use gailou_shared::token::{Member, VerifiedToken};
-use gailou_shared::wire::SubjectState;
 use gailou_shared::word_filter::Dictionary;
 use metrics::{describe_counter, describe_gauge, gauge};
 use parking_lot::RwLock;
@@ -47,7 +46,7 @@ use crate::domain::altcha::AltchaKey;
 use crate::domain::id_generator::IdGenerator;
 use crate::domain::member_standing::is_issued_before;
 use crate::domain::network_digest::NetworkKey;
-use crate::domain::row::{StoredDictionary, StoredSettingChanges};
+use crate::domain::row::{StoredDictionary, StoredSettingChanges, SubjectRules};
 use crate::domain::unsubscribe::UnsubscribeKey;
 use crate::domain::visitor::VisitorKey;
 use crate::ports::classifier::Classifier;
@@ -151,7 +150,7 @@ pub struct AppState {
     /// The import in progress: ids are made for one at a time.
     pub imports: Arc<Semaphore>,
     /// Whether subjects take comments, and their own modes, for a second; dropped when it changes here.
-    pub subject_states: moka::sync::Cache<SubjectKey, (SubjectState, Option<Mode>)>,
+    pub subject_rules: moka::sync::Cache<SubjectKey, SubjectRules>,
     /// The subjects of comments, and their own ids where the key is a second one; both never change.
     pub comment_subjects: moka::sync::Cache<CommentId, (SubjectKey, CommentId)>,
     pub rate_limits: RateLimits,

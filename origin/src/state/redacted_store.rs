@@ -15,7 +15,7 @@ use gailou_shared::rank::Sort;
 use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
 
-use crate::domain::row::{CommentList, CommentRow, FloorRange, RememberedRequest, SubjectRow};
+use crate::domain::row::{CommentList, CommentRow, FloorRange, RememberedRequest, SubjectRow, SubjectRules};
 use crate::ports::store::{CommentReader, IdempotencyReader, Listed, MemberReader, Result, Store, ThreadReader};
 use crate::state::erased_members::ErasedMembers;
 
@@ -36,6 +36,14 @@ impl RedactedStore {
 impl CommentReader for RedactedStore {
     async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>> {
         self.store.read_subjects(keys).await
+    }
+
+    async fn read_subject_rules(&self, keys: &[SubjectKey]) -> Result<Vec<SubjectRules>> {
+        self.store.read_subject_rules(keys).await
+    }
+
+    async fn read_subjects_of(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, (SubjectKey, SubjectRules)>> {
+        self.store.read_subjects_of(ids).await
     }
 
     async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {

@@ -1,6 +1,6 @@
 //! Subjects and comments by key, and what repeated requests did. Each is one statement a database and
 //! table, however many ids: they are bound as one JSON array and joined in an order that no statistics
-//! can change.
+//! can change. What writes ask for is one statement a database.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use crate::adapters::mysql::rows::{
     COLUMN_COUNT, COMMENT_COLUMNS, COMMENT_JOINS, StoredEnum, comment_row, count_at, damaged, id_at, member_id,
     number_at, optional_number_at, subject_at,
 };
-use crate::domain::row::{CommentRow, RememberedRequest, SubjectRow};
+use crate::domain::row::{CommentRow, RememberedRequest, SubjectRow, SubjectRules};
 use crate::ports::store::{CommentReader, IdempotencyReader, Result};
 
 #[async_trait]
@@ -45,6 +45,24 @@ impl CommentReader for MysqlStore {
         Ok(keys.iter().map(|key| found.get(key).cloned()).collect())
     }
 
+    async fn read_subject_rules(&self, keys: &[SubjectKey]) -> Result<Vec<SubjectRules>> {
+        let text =
+            "SELECT s.type, s.`key`, s.state, s.mode FROM subject_{n} s FORCE INDEX (PRIMARY) WHERE s.id IN ({ids})";
+        let ids = keys.iter().map(|key| (key.slot(), subject_number(key)));
+        let found = self.rows_by_id_at_once("read_subject_rules", ids, text).await?;
+        let found = found.iter().map(|r| Ok((subject_at(r, 0)?, rules_at(r, 2)?)));
+        let found = found.collect::<Result<HashMap<_, _>>>()?;
+        Ok(keys.iter().map(|key| found.get(key).copied().unwrap_or_default()).collect())
+    }
+
+    async fn read_subjects_of(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, (SubjectKey, SubjectRules)>> {
+        let text = "SELECT s.type, s.`key`, s.state, s.mode, c.id FROM comment_{n} c FORCE INDEX (PRIMARY) \
+                    STRAIGHT_JOIN subject_{n} s FORCE INDEX (PRIMARY) ON s.id = c.subject WHERE c.id IN ({ids})";
+        let ids = ids.iter().map(|id| (id.slot(), id.signed()));
+        let found = self.rows_by_id_at_once("read_subjects_of", ids, text).await?;
+        found.iter().map(|r| Ok((id_at(r, 4)?, (subject_at(r, 0)?, rules_at(r, 2)?)))).collect()
+    }
+
     async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {
         let text = format!(
             "SELECT {COMMENT_COLUMNS}, j.id FROM {IDS_TABLE} LEFT JOIN alias_{{n}} a FORCE INDEX (PRIMARY) ON a.slot = {} AND a.id = j.id \
@@ -57,17 +75,26 @@ impl CommentReader for MysqlStore {
     }
 }
 
+/// The rules of a subject, from two columns.
+fn rules_at(r: &MySqlRow, index: usize) -> Result<SubjectRules> {
+    Ok(SubjectRules {
+        state: SubjectState::from_number(number_at(r, index)?)?,
+        mode: optional_number_at(r, index + 1)?.map(Mode::from_number).transpose()?,
+    })
+}
+
 fn subject_row(r: &MySqlRow) -> Result<SubjectRow> {
     let pinned = r.try_get::<Option<String>, _>(10)?.unwrap_or_default();
     // The server may cut a longer list in the middle of an id.
     let pinned = pinned.split(',').filter(|id| !id.is_empty()).take(limits::MAX_PINS);
+    let SubjectRules { state, mode } = rules_at(r, 5)?;
     Ok(SubjectRow {
         key: subject_at(r, 0)?,
         title: r.try_get(2)?,
         url: r.try_get(3)?,
         owner_id: optional_number_at(r, 4)?.map(member_id).transpose()?,
-        state: SubjectState::from_number(number_at(r, 5)?)?,
-        mode: optional_number_at(r, 6)?.map(Mode::from_number).transpose()?,
+        state,
+        mode,
         version: count_at(r, 7)?,
         roots: count_at(r, 8)?,
         comments: count_at(r, 9)?,

@@ -1,6 +1,6 @@
 //! The way of a read to its tables: by slot to a database and to a numbered table.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
@@ -137,6 +137,29 @@ impl MysqlStore {
                 self.reading(operation, part.shard, &slots).await?.fetch_all(statement).await
             });
             try_join_all(found)
+        };
+        Ok(self.retry_while_moving(read).await?.into_iter().flatten().collect())
+    }
+
+    /// The rows of one statement a database: `text` for each part, with its ids for `{ids}`.
+    pub(super) async fn rows_by_id_at_once(
+        &self,
+        operation: &'static str,
+        ids: impl IntoIterator<Item = (Slot, i64)>,
+        text: &str,
+    ) -> Result<Vec<MySqlRow>> {
+        let ids: Vec<(Slot, i64)> = ids.into_iter().collect();
+        let read = || {
+            let mut statements: BTreeMap<usize, (Vec<Slot>, Vec<String>)> = BTreeMap::new();
+            for PartKeys { part, slots, keys } in self.parts(ids.iter().copied()) {
+                let ids = json_array(keys);
+                let (all_slots, texts) = statements.entry(part.shard).or_default();
+                all_slots.extend(slots);
+                texts.push(part.text(&text.replace("{ids}", &ids[1..ids.len() - 1])));
+            }
+            try_join_all(statements.into_iter().map(|(shard, (slots, texts))| async move {
+                self.reading(operation, shard, &slots).await?.fetch_text(texts.join(" UNION ALL ")).await
+            }))
         };
         Ok(self.retry_while_moving(read).await?.into_iter().flatten().collect())
     }

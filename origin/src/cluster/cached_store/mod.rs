@@ -37,6 +37,7 @@ use gailou_shared::id::{CommentId, Slot, SubjectKey};
 use tokio::time::Instant;
 
 use crate::clock::Clock;
+use crate::cluster::batched_reads::BatchedReads;
 use crate::cluster::cached_store::cached_kinds::{CachedComments, CachedKind, CachedSubjects, CachedTopReplies};
 use crate::cluster::cached_store::cached_lists::CachedLists;
 pub(crate) use crate::cluster::cached_store::cached_lists::cached_list;
@@ -47,7 +48,7 @@ use crate::cluster::cached_store::read_through::{Lookup, ReadThrough};
 pub use crate::cluster::cached_store::rebuild_request::RebuildRequest;
 use crate::cluster::catch_up::CatchUp;
 use crate::cluster::counter_recovery::CounterRecovery;
-use crate::domain::row::SubjectRow;
+use crate::domain::row::{SubjectRow, SubjectRules};
 use crate::ports::broker::Producer;
 use crate::ports::cache::Cache;
 use crate::ports::counters::Counters;
@@ -83,6 +84,10 @@ pub struct CachedStore {
     catch_up: Arc<dyn CatchUp>,
     clock: Clock,
     subjects: ReadThrough<CachedSubjects>,
+    /// What writes ask for is read past the shared cache: where they are to many subjects, it has few of these, and for
+    /// one that is busy the process remembers the answer.
+    subject_rules: BatchedReads<SubjectKey, SubjectRules>,
+    subjects_of_comments: BatchedReads<CommentId, Option<(SubjectKey, SubjectRules)>>,
     comments: ReadThrough<CachedComments>,
     top_replies: ReadThrough<CachedTopReplies>,
     lists: CachedLists,
@@ -104,6 +109,8 @@ impl CachedStore {
         let CachedStoreDeps { tables, cache, counters, pending, recovery, catch_up, producer, clock } = deps;
         let (versions, metrics) = (Arc::new(LocalVersions::new()), Arc::new(CacheMetrics::default()));
         Self {
+            subject_rules: batch_subject_rules(tables.clone()),
+            subjects_of_comments: batch_subjects_of_comments(tables.clone()),
             subjects: ReadThrough::new(tables.clone(), cache.clone(), versions.clone(), metrics.clone()),
             comments: ReadThrough::new(tables.clone(), cache.clone(), versions.clone(), metrics.clone()),
             top_replies: ReadThrough::new(tables.clone(), cache.clone(), versions.clone(), metrics.clone()),
@@ -169,6 +176,25 @@ impl CachedStore {
             _ => Ok(lookup.found),
         }
     }
+}
+
+fn batch_subject_rules(tables: Arc<dyn CacheSource>) -> BatchedReads<SubjectKey, SubjectRules> {
+    BatchedReads::start(tables.count_databases(), move |keys: Vec<SubjectKey>| {
+        let tables = tables.clone();
+        async move { tables.read_subject_rules(&keys).await }
+    })
+}
+
+fn batch_subjects_of_comments(
+    tables: Arc<dyn CacheSource>,
+) -> BatchedReads<CommentId, Option<(SubjectKey, SubjectRules)>> {
+    BatchedReads::start(tables.count_databases(), move |ids: Vec<CommentId>| {
+        let tables = tables.clone();
+        async move {
+            let found = tables.read_subjects_of(&ids).await?;
+            Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
+        }
+    })
 }
 
 /// What was found, if it is enough for an answer.

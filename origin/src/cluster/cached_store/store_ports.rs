@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use gailou_shared::cursor::SnapshotId;
 use gailou_shared::id::{CommentId, MemberId, Slot, SubjectKey};
 use gailou_shared::limits;
@@ -12,7 +13,7 @@ use gailou_shared::walk::Snapshot;
 use gailou_shared::wire::Reaction;
 
 use crate::cluster::cached_store::{CachedStore, accept_partial};
-use crate::domain::row::{CommentList, CommentRow, FloorRange, RememberedRequest, SubjectRow};
+use crate::domain::row::{CommentList, CommentRow, FloorRange, RememberedRequest, SubjectRow, SubjectRules};
 use crate::ports::cache::{CacheKey, CachePut};
 use crate::ports::store::{CommentReader, IdempotencyReader, Listed, MemberReader, Result, ThreadReader};
 
@@ -23,6 +24,30 @@ impl CommentReader for CachedStore {
         let is_repeated = |key: &SubjectKey| keys.iter().filter(|k| *k == key).count() > 1;
         let take = |key| if is_repeated(key) { found.get(key).cloned() } else { found.remove(key) };
         Ok(keys.iter().map(take).map(Option::flatten).collect())
+    }
+
+    async fn read_subject_rules(&self, keys: &[SubjectKey]) -> Result<Vec<SubjectRules>> {
+        let database_of = |key: &SubjectKey| self.tables.database_of(key.slot());
+        let reads = keys.iter().map(async |key| self.subject_rules.read(database_of(key), key.clone()).await);
+        let read: Result<Vec<_>> = join_all(reads).await.into_iter().collect();
+        if let Ok(rules) = read {
+            self.metrics.count_mysql(rules.len());
+            return Ok(rules);
+        }
+        // What is remembered, while the tables do not answer.
+        let rows = self.read_subjects(keys).await?.into_iter();
+        Ok(rows.map(|row| row.map_or_else(SubjectRules::default, |row| SubjectRules::of(&row))).collect())
+    }
+
+    async fn read_subjects_of(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, (SubjectKey, SubjectRules)>> {
+        let database_of = |id: CommentId| self.tables.database_of(id.slot());
+        let reads = ids.iter().map(async |id| {
+            let found = self.subjects_of_comments.read(database_of(*id), *id).await;
+            Some((*id, found.ok().flatten()?))
+        });
+        let found: HashMap<_, _> = join_all(reads).await.into_iter().flatten().collect();
+        self.metrics.count_mysql(found.len());
+        Ok(found)
     }
 
     async fn read_comments(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, CommentRow>> {

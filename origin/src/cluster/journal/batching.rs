@@ -1,49 +1,42 @@
-//! Reads and writes of concurrent callers, in common statements.
-//!
-//! No request is delayed to fill a batch: what arrives while a statement runs goes into the next one.
+//! What the journal reads and writes for concurrent callers in common statements.
 
 use std::sync::Arc;
 
 use backon::Retryable as _;
 use gailou_shared::id::CommentId;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use crate::cluster::batched_reads::BatchedReads;
 use crate::cluster::journal::{CommentAndMember, WRITE_TIMEOUT, persist_until, retry_delays};
 use crate::domain::operation::{LoggedOperation, OperationOutcome};
 use crate::domain::reaction_state::ReactionState;
 use crate::ports::journal::{CommitListeners, JournalError};
 use crate::ports::store::{SlotTables, StoreError};
 
-/// Reaction states in one statement.
-const MAX_STATES_PER_STATEMENT: usize = 500;
-/// Statements in flight to one database. With one, the next would wait for its answer.
-const MAX_STATEMENTS_IN_FLIGHT: usize = 2;
 /// Imported and erased comments in one transaction. It keeps other writers of its slots waiting: some tenths of
 /// a second.
 const MAX_BULK_BATCH: usize = 1_000;
-/// Queries or comments that may wait: about half a second of work. One more is refused.
+/// Comments that may wait: about half a second of work. One more is refused.
 const MAX_QUEUED: usize = 20_000;
 
-type StateAnswer = oneshot::Sender<Result<ReactionState, StoreError>>;
 type BulkAnswer = oneshot::Sender<Result<OperationOutcome, JournalError>>;
 
-/// Reads reaction states, with one queue for each database, so that one that does not answer delays no
-/// other.
+/// Reads reaction states.
 #[derive(Debug)]
 pub(super) struct ReactionStateBatcher {
     tables: Arc<dyn SlotTables>,
-    queues: Vec<mpsc::Sender<(CommentAndMember, StateAnswer)>>,
+    reads: BatchedReads<CommentAndMember, ReactionState>,
 }
 
 impl ReactionStateBatcher {
     pub(super) fn start(tables: &Arc<dyn SlotTables>) -> Self {
-        let start_queue = |_| {
-            let (queue, queries) = mpsc::channel(MAX_QUEUED);
-            tokio::spawn(answer_queries(queries, tables.clone()));
-            queue
+        let source = tables.clone();
+        let read = move |pairs: Vec<CommentAndMember>| {
+            let tables = source.clone();
+            async move { read_states(&*tables, &pairs).await }
         };
-        Self { tables: tables.clone(), queues: (0..tables.count_databases().max(1)).map(start_queue).collect() }
+        Self { tables: tables.clone(), reads: BatchedReads::start(tables.count_databases(), read) }
     }
 
     /// Queues a query. The returned future waits for its answer.
@@ -54,13 +47,7 @@ impl ReactionStateBatcher {
         &self,
         pair: CommentAndMember,
     ) -> Result<impl Future<Output = Result<ReactionState, StoreError>> + use<>, JournalError> {
-        let database = self.tables.database_of(CommentId::slot(pair.0)) % self.queues.len();
-        let (answer, state) = oneshot::channel();
-        let queue = self.queues.get(database).ok_or(JournalError::Closed)?;
-        queue.try_send((pair, answer)).map_err(not_queued)?;
-        Ok(
-            async move { state.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the journal has stopped".into()))) },
-        )
+        self.reads.query(self.tables.database_of(CommentId::slot(pair.0)), pair).map_err(not_queued)
     }
 }
 
@@ -69,31 +56,6 @@ fn not_queued<T>(error: mpsc::error::TrySendError<T>) -> JournalError {
     match error {
         mpsc::error::TrySendError::Full(_) => JournalError::Full,
         mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
-    }
-}
-
-async fn answer_queries(mut queries: mpsc::Receiver<(CommentAndMember, StateAnswer)>, tables: Arc<dyn SlotTables>) {
-    let in_flight = Arc::new(Semaphore::new(MAX_STATEMENTS_IN_FLIGHT));
-    while let Ok(permit) = in_flight.clone().acquire_owned().await {
-        let mut batch = Vec::with_capacity(MAX_STATES_PER_STATEMENT);
-        if queries.recv_many(&mut batch, MAX_STATES_PER_STATEMENT).await == 0 {
-            return;
-        }
-        let tables = tables.clone();
-        tokio::spawn(async move {
-            let pairs: Vec<CommentAndMember> = batch.iter().map(|(pair, _)| *pair).collect();
-            let states = read_states(&*tables, &pairs).await;
-            drop(permit);
-            match states {
-                Ok(states) => batch.into_iter().zip(states).for_each(|((_, answer), state)| {
-                    // The caller may have been cancelled.
-                    let _ = answer.send(Ok(state));
-                }),
-                Err(error) => batch.into_iter().for_each(|(_, answer)| {
-                    let _ = answer.send(Err(error.clone()));
-                }),
-            }
-        });
     }
 }
 

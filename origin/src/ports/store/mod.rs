@@ -177,9 +177,9 @@ impl<
 }
 
 /// What the caches of a cluster are filled from.
-pub trait CacheSource: Store + ReactionStateReader {}
+pub trait CacheSource: Store + ReactionStateReader + Sharding {}
 
-impl<T: Store + ReactionStateReader> CacheSource for T {}
+impl<T: Store + ReactionStateReader + Sharding> CacheSource for T {}
 
 /// Tables behind the broker of a cluster, as the journal and the persist job use them.
 pub trait SlotTables:

@@ -17,7 +17,7 @@ use gailou_shared::wire::{Author, Comment, CommentState, MemberRef, StaffRole, S
 use crate::domain::media::MediaRef;
 use crate::domain::network_digest::NetworkDigest;
 use crate::domain::operation::{Operation, OperationOutcome};
-use crate::domain::row::{CommentRow, IdempotencyKey, NewCommentRow};
+use crate::domain::row::{CommentRow, IdempotencyKey, NewCommentRow, SubjectRules};
 use crate::service::challenge::{ChallengeGate, WriteSource};
 use crate::service::classify::WrittenText;
 use crate::service::filter::{FilteredText, filter_and_render};
@@ -276,7 +276,7 @@ async fn check_may_post(app: &AppState, member: &Member, key: &SubjectKey) -> Se
     if member.level < min_level && member.role < Role::Moderator {
         return Err(ServiceError::LevelTooLow(min_level));
     }
-    let (state, mode) = subject::read_state(app, key).await?;
+    let SubjectRules { state, mode } = subject::read_rules(app, key).await?;
     match state {
         SubjectState::Open => Ok(mode),
         SubjectState::Closed | SubjectState::Hidden => Err(ServiceError::SubjectClosed),

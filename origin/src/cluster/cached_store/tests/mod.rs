@@ -19,7 +19,7 @@ use tokio::time::{Instant, advance, sleep};
 use crate::adapters::memory::popularity::MemoryPopularity;
 use crate::cluster::cached_store::{CachedStore, RebuildRequest, overlay};
 use crate::domain::operation::PersistedBatch;
-use crate::domain::row::{CommentList, CommentRow, FloorRange};
+use crate::domain::row::{CommentList, CommentRow, FloorRange, SubjectRules};
 use crate::jobs::{rebuild, warm};
 use crate::ports::broker::Topic;
 use crate::ports::cache::{CACHE_FRESHNESS, CACHE_RETENTION};
@@ -121,6 +121,26 @@ async fn concurrent_reads_cost_one_query() {
     assert_eq!(bed.doubles.store.reads() - before, 3);
     let answered = bed.cached_store.metrics().hit_counts();
     assert!(answered.mysql > 0, "{answered:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_writes_ask_of_many_subjects_is_read_together_and_remembered_while_the_tables_are_down() {
+    let bed = CachedStoreTestBed::new();
+    let (id, _) = bed.doubles.store.publish(&subject(), 1, None);
+    let keys: Vec<_> = (1..=1_200).map(|n| SubjectKey::new("article", &n.to_string()).unwrap()).collect();
+    let (reads, calls) = (bed.doubles.store.reads(), bed.doubles.cache.calls.load(SeqCst));
+    let rules_of = async |key: &SubjectKey| bed.cached_store.read_subject_rules(std::slice::from_ref(key)).await;
+    let rules = futures_util::future::join_all(keys.iter().map(rules_of)).await;
+    assert!(rules.iter().all(|rules| *rules.as_ref().unwrap() == [SubjectRules::default()]));
+    let subjects = futures_util::future::join_all((0..1_200).map(|_| bed.cached_store.read_subjects_of(&[id]))).await;
+    assert!(subjects.iter().all(|found| found.as_ref().unwrap()[&id] == (subject(), SubjectRules::default())));
+    assert!(bed.doubles.store.reads() - reads <= 12, "{}", bed.doubles.store.reads() - reads);
+    assert_eq!(bed.doubles.cache.calls.load(SeqCst), calls, "each is asked for once");
+    bed.cached_store.read_subjects(&[subject()]).await.unwrap();
+    bed.doubles.store.take_all_down();
+    assert_eq!(rules_of(&subject()).await.unwrap(), [SubjectRules::default()]);
+    assert!(rules_of(&keys[1]).await.is_err());
+    assert!(bed.cached_store.read_subjects_of(&[id]).await.unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
