@@ -1,19 +1,17 @@
 //! Reads of concurrent callers, in common statements: a queue for each database, so that one that does not answer delays
 //! no other.
 //!
-//! No caller is delayed to fill a batch: what arrives while statements run goes into the next one.
-
-use std::sync::Arc;
+//! A database is sent one statement at a time. No caller is delayed to fill it: what arrives while one runs goes into the
+//! next. With two at a time, most had one key where the server answers in a millisecond.
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinError;
 
 use crate::ports::store::{Result, StoreError};
 
 /// Keys in one statement.
 const MAX_KEYS_PER_STATEMENT: usize = 500;
-/// Statements in flight to one database. With one, the next would wait for its answer.
-const MAX_STATEMENTS_IN_FLIGHT: usize = 1;
 /// Queries that may wait: about half a second of work. One more is refused.
 const MAX_QUEUED: usize = 20_000;
 
@@ -74,26 +72,19 @@ async fn answer_queries<K: Send + 'static, V: Send + 'static, F>(
 ) where
     F: Future<Output = Result<Vec<V>>> + Send + 'static,
 {
-    let in_flight = Arc::new(Semaphore::new(MAX_STATEMENTS_IN_FLIGHT));
-    while let Ok(permit) = in_flight.clone().acquire_owned().await {
-        let mut batch = Vec::with_capacity(MAX_KEYS_PER_STATEMENT);
-        if queries.recv_many(&mut batch, MAX_KEYS_PER_STATEMENT).await == 0 {
-            return;
+    let mut batch = Vec::with_capacity(MAX_KEYS_PER_STATEMENT);
+    while queries.recv_many(&mut batch, MAX_KEYS_PER_STATEMENT).await > 0 {
+        let (keys, answers): (Vec<K>, Vec<_>) = batch.drain(..).unzip();
+        // A task of its own: a panic is the failure of this statement alone.
+        let panicked = |error: JoinError| Err(StoreError::Database(error.to_string().into()));
+        match tokio::spawn(read(keys)).await.unwrap_or_else(panicked) {
+            Ok(values) => answers.into_iter().zip(values).for_each(|(answer, value)| {
+                // The caller may have been cancelled.
+                let _ = answer.send(Ok(value));
+            }),
+            Err(error) => answers.into_iter().for_each(|answer| {
+                let _ = answer.send(Err(error.clone()));
+            }),
         }
-        let (keys, answers): (Vec<K>, Vec<_>) = batch.into_iter().unzip();
-        let reading = read(keys);
-        tokio::spawn(async move {
-            let values = reading.await;
-            drop(permit);
-            match values {
-                Ok(values) => answers.into_iter().zip(values).for_each(|(answer, value)| {
-                    // The caller may have been cancelled.
-                    let _ = answer.send(Ok(value));
-                }),
-                Err(error) => answers.into_iter().for_each(|answer| {
-                    let _ = answer.send(Err(error.clone()));
-                }),
-            }
-        });
     }
 }

@@ -169,7 +169,7 @@ impl KafkaBroker {
     }
 
     /// Creates the topics that are missing, with so many partitions as there must be; without a number as many as the
-    /// others have, or 64. Claims them for the installation, unless they have an owner.
+    /// others have, or 16. Claims them for the installation, unless they have an owner.
     ///
     /// The number of partitions is fixed by the first call: a record's offset is the version of its
     /// operation, and in another partition a slot would begin at offset 0 again.

@@ -26,7 +26,7 @@ const MAX_RETENTION_MS: i64 = RETENTION_MS + SEGMENT_MS;
 /// How long requests to load a list into the cache are kept, in milliseconds: later ones are of no use.
 const REBUILD_RETENTION_MS: i64 = 3_600_000;
 /// Partitions of a new topic: as many jobs can share its records.
-const DEFAULT_PARTITIONS: u32 = 64;
+const DEFAULT_PARTITIONS: u32 = 16;
 /// Replicas from which a write needs two in-sync ones.
 const SAFE_REPLICAS: usize = 3;
 

@@ -106,7 +106,7 @@ pub struct ClusterTuning {
     #[serde(deserialize_with = "within::<1, 1_024, _, _>")]
     pub tables: u16,
     /// Partitions of each topic, from 1 to 1024, when `gailou migrate` creates it; without it, as many as the other
-    /// topics have, or 64. Fixed by the first `gailou migrate`.
+    /// topics have, or 16. Fixed by the first `gailou migrate`.
     #[serde(deserialize_with = "optional_within::<1, 1_024, _, _>")]
     pub partitions: Option<u32>,
     /// Replicas of each topic, from 1 to 16, when `gailou migrate` creates it.

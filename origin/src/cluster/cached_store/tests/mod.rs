@@ -132,7 +132,8 @@ async fn what_writes_ask_of_many_subjects_is_read_together_and_remembered_while_
     let rules_of = async |key: &SubjectKey| bed.cached_store.read_subject_rules(std::slice::from_ref(key)).await;
     let rules = futures_util::future::join_all(keys.iter().map(rules_of)).await;
     assert!(rules.iter().all(|rules| *rules.as_ref().unwrap() == [SubjectRules::default()]));
-    let subjects = futures_util::future::join_all((0..1_200).map(|_| bed.cached_store.read_subjects_of(&[id]))).await;
+    let subject_of = async |id: CommentId| bed.cached_store.read_subjects_of(&[id]).await;
+    let subjects = futures_util::future::join_all((0..1_200).map(|_| subject_of(id))).await;
     assert!(subjects.iter().all(|found| found.as_ref().unwrap()[&id] == (subject(), SubjectRules::default())));
     assert!(bed.doubles.store.reads() - reads <= 12, "{}", bed.doubles.store.reads() - reads);
     assert_eq!(bed.doubles.cache.calls.load(SeqCst), calls, "each is asked for once");
