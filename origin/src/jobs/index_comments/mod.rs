@@ -32,9 +32,11 @@ use crate::telemetry::Collector;
 const INDEX_QUEUE_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Entries that are indexed and removed at once: an index is written with each, into files of its own.
 const ENTRIES_PER_COMMIT: usize = 4_000;
-/// Entries that wait from which on there is no pause between two commits. Those of a burst wait for its end: to index a
-/// comment costs a quarter of what it costs to post one.
+/// Entries that wait from which on there is no pause between two commits, once they do not become more: those of a burst, or
+/// of an import, wait for its end, because to index a comment costs a quarter of what it costs to post one.
 const CATCH_UP_ENTRIES: u64 = 50_000;
+/// Entries that wait at most for the end of a burst.
+const MAX_BURST_ENTRIES: u64 = 500_000;
 /// Comments that are read from the rows at once: 4 MB of the longest texts.
 const COMMENTS_PER_READ: usize = 200;
 /// Comments that are put between two commits of a build. The queues are followed after each.
@@ -116,7 +118,9 @@ impl<S: IndexSource + ?Sized> CommentIndexer<S> {
     /// When the tables or the index do not answer. Nothing is lost then.
     pub async fn step(&self) -> Result<IndexingStep, IndexingError> {
         let mut held = HeldState::read(&*self.tables).await?;
-        self.bound_queues(&mut held).await?;
+        let before = self.metrics.entries.load(Ordering::Relaxed);
+        let waiting = self.bound_queues(&mut held).await?;
+        let catches_up = waiting >= MAX_BURST_ENTRIES || (waiting >= CATCH_UP_ENTRIES && waiting <= before);
         let Some(index) = &self.index else { return Ok(IndexingStep::Done) };
         if !self.claim(&mut held).await? {
             return Ok(IndexingStep::Done);
@@ -124,7 +128,7 @@ impl<S: IndexSource + ?Sized> CommentIndexer<S> {
         let mut failed = None;
         for database in 0..self.databases {
             // A database that does not answer holds up no other.
-            if let Err(error) = self.follow_queue(&**index, database).await {
+            if let Err(error) = self.follow_queue(&**index, database, catches_up).await {
                 failed = Some(error);
             }
         }
@@ -139,8 +143,8 @@ impl<S: IndexSource + ?Sized> CommentIndexer<S> {
         }
     }
 
-    /// Gives up queues that are too long, and those that no index needs.
-    async fn bound_queues(&self, held: &mut HeldState) -> Result<(), IndexingError> {
+    /// Gives up queues that are too long, and those that no index needs. The entries that wait.
+    async fn bound_queues(&self, held: &mut HeldState) -> Result<u64, IndexingError> {
         let (mut entries, mut age_ms) = (0, 0);
         for database in 0..self.databases {
             let Ok(backlog) = self.tables.read_index_backlog(database).await else { continue };
@@ -154,7 +158,7 @@ impl<S: IndexSource + ?Sized> CommentIndexer<S> {
                 );
                 held.state = SearchIndexState { indexer: held.state.indexer.take(), ..SearchIndexState::default() };
                 if !held.store(&*self.tables).await? {
-                    return Ok(());
+                    return Ok(entries);
                 }
             }
             let is_needed = held.state.complete.is_some() || held.state.build.is_some();
@@ -164,7 +168,7 @@ impl<S: IndexSource + ?Sized> CommentIndexer<S> {
         }
         self.metrics.entries.store(entries, Ordering::Relaxed);
         self.metrics.age_ms.store(age_ms, Ordering::Relaxed);
-        Ok(())
+        Ok(entries)
     }
 
     /// Whether this process indexes.
@@ -179,8 +183,13 @@ impl<S: IndexSource + ?Sized> CommentIndexer<S> {
         Ok(held.store(&*self.tables).await?)
     }
 
-    /// Indexes the oldest entries of a queue, or all of a long one.
-    async fn follow_queue(&self, index: &dyn SearchIndex, database: usize) -> Result<(), IndexingError> {
+    /// Indexes the oldest entries of a queue, or all of it.
+    async fn follow_queue(
+        &self,
+        index: &dyn SearchIndex,
+        database: usize,
+        catches_up: bool,
+    ) -> Result<(), IndexingError> {
         loop {
             let entries = self.tables.read_index_queue(database, ENTRIES_PER_COMMIT).await?;
             if entries.is_empty() {
@@ -194,7 +203,7 @@ impl<S: IndexSource + ?Sized> CommentIndexer<S> {
             index.commit().await?;
             self.tables.remove_from_index_queue(database, &entries).await?;
             self.metrics.indexed.fetch_add(ids.len() as u64, Ordering::Relaxed);
-            if entries.len() < ENTRIES_PER_COMMIT || self.metrics.entries.load(Ordering::Relaxed) < CATCH_UP_ENTRIES {
+            if entries.len() < ENTRIES_PER_COMMIT || !catches_up {
                 return Ok(());
             }
         }
