@@ -49,12 +49,12 @@ fn print_figure(what: &str, mut figure: Value) {
     println!("{figure}");
 }
 
-/// Prints what each of these requests costs each process.
+/// Prints what each of these requests costs each process, but for those that had nothing to do.
 fn print_cpu(of: &str, cpu: &[(&str, f64)]) {
-    for (process, spent) in cpu {
+    let all = cpu.iter().map(|(_, spent)| spent).sum::<f64>();
+    for (process, spent) in cpu.iter().filter(|(_, spent)| *spent > all / 100.0) {
         print_figure(&format!("{of}, processor time of each: {process}"), json!({ "value": spent, "unit": " µs" }));
     }
-    let all = cpu.iter().map(|(_, spent)| spent).sum::<f64>();
     print_figure(&format!("{of}, processor time of each: all together"), json!({ "value": all, "unit": " µs" }));
 }
 
