@@ -144,12 +144,14 @@ hanging_tests() {
 
 # A step that has printed nothing for so long hangs: no build and no test is silent for half of that.
 SILENCE_SECONDS=600
+# The same of the tests of one program.
+TEST_SILENCE_SECONDS=300
 
 # print_stacks GROUP: prints what the threads of the tests in this process group are at, as far as gdb is installed.
 print_stacks() {
   local pid
   pgrep -g "$1" -a
-  for pid in $(pgrep -g "$1" -f '/deps/'); do
+  for pid in $(pgrep -g "$1" -f '^[^ ]*/deps/'); do
     timeout 60 gdb -p "$pid" -batch -ex 'thread apply all backtrace 25' 2>/dev/null
   done
 }
@@ -217,24 +219,62 @@ sum() {
   sed -nE "s/${1/N/([0-9]+)}/\\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
 }
 
+# stop_hanging LOG: once a log has not grown for TEST_SILENCE_SECONDS, prints what the tests of this process group are at,
+# writes the names of those that have not ended into LOG.hanging, and stops their program.
+stop_hanging() {
+  local log=$1 size=0 grown=$SECONDS group stacks
+  group=$(ps -o pgid= -p "$BASHPID" | tr -d ' ')
+  while sleep 2; do
+    if [ "$(stat -c %s "$log")" != "$size" ]; then
+      size=$(stat -c %s "$log") grown=$SECONDS
+    elif [ $((SECONDS - grown)) -ge "$TEST_SILENCE_SECONDS" ]; then
+      hanging_tests "$log" >"$log.hanging"
+      stacks=$(print_stacks "$group")
+      printf '%s\n' "$stacks"
+      # What of that leads further, among what failed_tests prints.
+      grep -E '^Thread |gailou|tantivy|kafka|sqlite|moka' <<<"$stacks" | cut -c 1-200 | head -n 60 | sed 's/^/given up: /'
+      pkill -KILL -g "$group" -f '^[^ ]*/deps/'
+      grown=$SECONDS
+    fi
+  done
+}
+
 # cargo_tests COMMAND...: runs tests of cargo. Those that failed run once more, one after the other: what passes then is
-# flaky, and scripts/test.sh names it. Nothing runs again where a program did not come to its end, or where something else
-# than the named tests failed.
+# flaky, and scripts/test.sh names it. A test that hung has failed. Nothing runs again where a program did not come to its
+# end for another reason, or where something else than the named tests failed.
 cargo_tests() {
-  local log names argument command=() status
+  local log names argument command=() status watcher test
   log=$(mktemp)
+  stop_hanging "$log" &
+  watcher=$!
   "$@" 2>&1 | tee "$log"
   status=${PIPESTATUS[0]}
+  kill "$watcher" 2>/dev/null
+  wait "$watcher" 2>/dev/null
+  if [ -s "$log.hanging" ]; then
+    # As libtest says it, of a program that could not.
+    while IFS= read -r test; do printf 'given up: %s hung\ntest %s ... FAILED\n' "$test" "$test"; done <"$log.hanging" | tee -a "$log"
+    printf 'test result: FAILED. %s passed; %s failed; %s ignored; stopped\n' \
+      $(($(grep -cE '^test .* \.\.\. ok' "$log") - $(sum '^test result: .* N passed;.*' "$log"))) \
+      $(($(grep -cE '^test .* \.\.\. FAILED' "$log") - $(sum '^test result: .* N failed;.*' "$log"))) \
+      $(($(grep -cE '^test .* \.\.\. ignored' "$log") - $(sum '^test result: .* N ignored;.*' "$log"))) | tee -a "$log"
+  fi
   mapfile -t names < <(sed -nE 's/^test (.*) \.\.\. FAILED$/\1/p' "$log" | sed 's/ - should panic$//')
-  if [ "$status" = 101 ] && [ ${#names[@]} -gt 0 ] && [ ${#names[@]} -le $FLAKY_MAX ] &&
-    [ ${#names[@]} = "$(sum '^test result: FAILED\. .* N failed.*' "$log")" ] &&
-    [ "$(grep -cE '^running [0-9]+ tests?$' "$log")" = "$(grep -c '^test result: ' "$log")" ]; then
+  if { [ "$status" = 101 ] || [ -s "$log.hanging" ]; } && [ ${#names[@]} -gt 0 ] && [ ${#names[@]} -le $FLAKY_MAX ] &&
+    [ ${#names[@]} = "$(sum '^test result: FAILED\. .* N failed.*' "$log")" ] && has_every_result "$log"; then
     # libtest takes each option once.
     for argument; do [[ $argument == --test-threads=* ]] || command+=("$argument"); done
     if again ${#names[@]} "$log" "${command[@]}" --exact --test-threads=1 "${names[@]}"; then status=0; fi
   fi
-  rm -f "$log"
+  rm -f "$log" "$log.hanging"
   return "$status"
+}
+
+# has_every_result FILE: whether each program of tests has come to its end, and each of its tests.
+has_every_result() {
+  [ "$(grep -cE '^running [0-9]+ tests?$' "$1")" = "$(grep -c '^test result: ' "$1")" ] &&
+    [ "$(sum '^running N tests?$' "$1")" = $(($(sum '^test result: .* N passed;.*' "$1") +
+      $(sum '^test result: .* N failed;.*' "$1") + $(sum '^test result: .* N ignored;.*' "$1"))) ]
 }
 
 # node_tests [--OPTION...] FILE...: runs Node's tests, and the files of those that failed once more, as cargo_tests does. A
