@@ -153,11 +153,17 @@ async function size(path) {
   return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** The median milliseconds of a page, each read of which asks for another length, so that none is remembered. */
-async function pageTime(url) {
-  const times = [];
-  for (let n = 0; n < PAGE_READS; n += 1) times.push((await ask(`${url}&limit=${n + 1}`)).ms);
-  return median(times);
+/**
+ * The median milliseconds of each of these pages, which are read in turns. Each read asks for another length, so that none is
+ * remembered.
+ */
+async function pageTimes(...urls) {
+  const times = urls.map(() => []);
+  for (let n = 0; n < PAGE_READS; n += 1) {
+    for (const [page, url] of urls.entries())
+      times[page].push((await ask(`${url}&limit=${n + 1}`)).ms);
+  }
+  return times.map(median);
 }
 
 async function measurePages(server, sort) {
@@ -167,8 +173,7 @@ async function measurePages(server, sort) {
     const { text } = await ask(`${list}&limit=${PAGE}${cursor}`);
     cursor = `&cursor=${JSON.parse(text).page.next}`;
   }
-  const first = await pageTime(list);
-  const deep = await pageTime(list + cursor);
+  const [first, deep] = await pageTimes(list, list + cursor);
   print(`page ${DEEP.toLocaleString('en')} of one thread by \`${sort}\``, deep, ' ms', {
     peer: 'page 1',
     peer_value: first,
