@@ -111,6 +111,11 @@ pub async fn run<S: IndexSource + ?Sized>(indexer: CommentIndexer<S>) {
     }
 }
 
+/// Whether all that waits is indexed at once, where `before` entries waited a step ago.
+const fn catches_up(before: u64, waiting: u64) -> bool {
+    waiting >= MAX_BURST_ENTRIES || (waiting >= CATCH_UP_ENTRIES && waiting <= before)
+}
+
 impl<S: IndexSource + ?Sized> CommentIndexer<S> {
     /// Indexes what waits, and a part of what is to be built.
     ///
@@ -120,7 +125,7 @@ impl<S: IndexSource + ?Sized> CommentIndexer<S> {
         let mut held = HeldState::read(&*self.tables).await?;
         let before = self.metrics.entries.load(Ordering::Relaxed);
         let waiting = self.bound_queues(&mut held).await?;
-        let catches_up = waiting >= MAX_BURST_ENTRIES || (waiting >= CATCH_UP_ENTRIES && waiting <= before);
+        let catches_up = catches_up(before, waiting);
         let Some(index) = &self.index else { return Ok(IndexingStep::Done) };
         if !self.claim(&mut held).await? {
             return Ok(IndexingStep::Done);

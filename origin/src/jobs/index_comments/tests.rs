@@ -16,6 +16,14 @@ use crate::ports::store::BatchWriter as _;
 use crate::testing::fixtures::{comment, member, new_row, subject_in};
 use crate::testing::manual_clock::ManualClock;
 
+#[test]
+fn burst_is_caught_up_with_once_it_does_not_grow_or_is_too_long() {
+    assert!(!catches_up(60_000, CATCH_UP_ENTRIES - 1));
+    assert!(!catches_up(60_000, 60_001));
+    assert!(catches_up(60_000, 60_000));
+    assert!(catches_up(MAX_BURST_ENTRIES - 1, MAX_BURST_ENTRIES));
+}
+
 /// Tables, an index, and the job between them.
 struct Indexed {
     store: Arc<SqliteStore>,
