@@ -142,9 +142,7 @@ hanging_tests() {
     <(sed -nE 's/^test (.*) \.\.\. .*/\1/p' "$1" | sort -u)
 }
 
-# A step that has printed nothing for so long hangs: no build and no test is silent for half of that.
-SILENCE_SECONDS=600
-# The same of the tests of one program.
+# Tests of cargo that have printed nothing for so long hang.
 TEST_SILENCE_SECONDS=300
 
 # print_stacks GROUP: prints what the threads of the tests in this process group are at, as far as gdb is installed.
@@ -158,7 +156,8 @@ print_stacks() {
 
 # step NAME LOG COMMAND...: runs a command with its output in .tools/log/LOG.log and prints one line
 # when the command ends. Meanwhile a terminal shows the last line of its output; without a terminal the
-# step prints a line every minute. One that hangs is stopped, and has failed.
+# step prints a line every minute. One that prints nothing for SILENCE_SECONDS is stopped, and has failed; without this
+# variable a build may take as long as the machine needs.
 step() {
   local name=$1 log=$LOGS/$2.log began=$SECONDS printed=0 pid status=0 spent last size=0 grown=$SECONDS
   shift 2
@@ -169,7 +168,7 @@ step() {
     spent=$((SECONDS - began))
     if [ "$(stat -c %s "$log")" != "$size" ]; then
       size=$(stat -c %s "$log") grown=$SECONDS
-    elif [ $((SECONDS - grown)) -ge "$SILENCE_SECONDS" ]; then
+    elif [ -n "${SILENCE_SECONDS:-}" ] && [ $((SECONDS - grown)) -ge "$SILENCE_SECONDS" ]; then
       {
         print_stacks "$pid"
         printf 'given up: nothing was printed for %s s\n' "$SILENCE_SECONDS"

@@ -38,6 +38,9 @@ use_memory() {
   export TMPDIR=$memory_dir
 }
 
+# A stage that has printed nothing for so long hangs.
+SILENCE_SECONDS=900
+
 passed=0 failed=0 flaky=0 skipped=0
 table=()
 # The log of the stage that runs: what ends this script in the midst of one is not the only thing to be seen of it.

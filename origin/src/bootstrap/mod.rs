@@ -89,11 +89,11 @@ use crate::telemetry;
 use crate::telemetry::Collector;
 
 /// How long a subject's state may be served from memory.
-const SUBJECT_STATE_TTL: Duration = Duration::from_secs(1);
+const SUBJECT_RULES_TTL: Duration = Duration::from_secs(1);
 /// Exports of members in progress: 12 MB of texts each at most.
 const MAX_EXPORTS: usize = 4;
 /// Subjects whose state is kept in memory: about 2 MB.
-const MAX_SUBJECT_STATES: u64 = 10_000;
+const MAX_SUBJECT_RULES: u64 = 10_000;
 /// Comments whose subject is kept in memory: about 10 MB.
 const MAX_COMMENT_SUBJECTS: u64 = 50_000;
 
@@ -212,8 +212,8 @@ pub async fn open_as(config: Config, role: ProcessRole, clock: Clock) -> anyhow:
         settings_load: Mutex::default(),
         snapshots: RankedSnapshots::new(),
         subject_rules: moka::sync::Cache::builder()
-            .max_capacity(MAX_SUBJECT_STATES)
-            .time_to_live(SUBJECT_STATE_TTL)
+            .max_capacity(MAX_SUBJECT_RULES)
+            .time_to_live(SUBJECT_RULES_TTL)
             .build(),
         reads: adapters.reads,
         writes: adapters.writes,

@@ -88,3 +88,18 @@ async fn answer_queries<K: Send + 'static, V: Send + 'static, F>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn statement_that_panics_fails_alone() {
+        let reads = BatchedReads::start(1, |keys: Vec<u64>| async move {
+            assert!(!keys.contains(&0), "not this one");
+            Ok(keys)
+        });
+        assert!(matches!(reads.read(0, 0).await, Err(StoreError::Database(_))));
+        assert_eq!(reads.read(0, 7).await.unwrap(), 7);
+    }
+}

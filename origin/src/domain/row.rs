@@ -59,8 +59,9 @@ pub struct SubjectRules {
 }
 
 impl SubjectRules {
-    pub const fn of(row: &SubjectRow) -> Self {
-        Self { state: row.state, mode: row.mode }
+    /// Those of a row; without one, what is so then.
+    pub fn of(row: Option<&SubjectRow>) -> Self {
+        row.map_or_else(Self::default, |row| Self { state: row.state, mode: row.mode })
     }
 }
 

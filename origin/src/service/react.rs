@@ -20,7 +20,8 @@ pub async fn react(
     change: ReactionChange,
 ) -> ServiceResult<ReactionResult> {
     let _place = app.writes.admit().await?;
-    let own_id = subject::seen_id_of_comment(app, id, SubjectAudience::of(member)).await?;
+    let (subject, own_id) = subject::of_comment(app, id).await?;
+    subject::check_seen(app, &subject, SubjectAudience::of(member)).await?;
     match app.journal.append(Operation::React { id: own_id, member: member.id, change }).await? {
         OperationOutcome::Reacted { likes, dislikes, reaction } => Ok(ReactionResult { id, likes, dislikes, reaction }),
         _ => Err(ServiceError::CommentNotFound),

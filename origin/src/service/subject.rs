@@ -63,6 +63,11 @@ pub async fn of_comment(app: &AppState, id: CommentId) -> ServiceResult<(Subject
     if let Some(known) = app.comment_subjects.get(&id) {
         return Ok(known);
     }
+    if let Some((subject, rules)) = app.store.read_subjects_of(&[id]).await?.remove(&id) {
+        app.subject_rules.insert(subject.clone(), rules);
+        app.comment_subjects.insert(id, (subject.clone(), id));
+        return Ok((subject, id));
+    }
     let row = app.store.read_comments(&[id]).await?.remove(&id).ok_or(ServiceError::CommentNotFound)?;
     let found = (row.subject.clone(), row.id());
     // Without a row it is not known yet whether the id is a second one.
@@ -92,28 +97,6 @@ pub(super) async fn read_rules(app: &AppState, key: &SubjectKey) -> ServiceResul
 pub(super) async fn check_seen(app: &AppState, key: &SubjectKey, audience: SubjectAudience) -> ServiceResult<()> {
     let is_seen = audience == SubjectAudience::Moderators || read_rules(app, key).await?.state != SubjectState::Hidden;
     if is_seen { Ok(()) } else { Err(ServiceError::CommentNotFound) }
-}
-
-/// The own id of a comment whose subject this audience sees. What is not in memory is read at once.
-///
-/// # Errors
-/// [`ServiceError::CommentNotFound`], or the store's.
-pub(super) async fn seen_id_of_comment(
-    app: &AppState,
-    id: CommentId,
-    audience: SubjectAudience,
-) -> ServiceResult<CommentId> {
-    let known = app.comment_subjects.get(&id);
-    if !known.as_ref().is_some_and(|(subject, _)| app.subject_rules.contains_key(subject)) {
-        let own_id = known.map_or(id, |(_, own_id)| own_id);
-        if let Some((subject, rules)) = app.store.read_subjects_of(&[own_id]).await?.remove(&own_id) {
-            app.subject_rules.insert(subject.clone(), rules);
-            app.comment_subjects.insert(id, (subject, own_id));
-        }
-    }
-    let (subject, own_id) = of_comment(app, id).await?;
-    check_seen(app, &subject, audience).await?;
-    Ok(own_id)
 }
 
 /// Those of the subjects that readers do not see.

@@ -35,8 +35,8 @@ impl CommentReader for CachedStore {
             return Ok(rules);
         }
         // What is remembered, while the tables do not answer.
-        let rows = self.read_subjects(keys).await?.into_iter();
-        Ok(rows.map(|row| row.map_or_else(SubjectRules::default, |row| SubjectRules::of(&row))).collect())
+        let rows = self.read_subjects(keys).await?;
+        Ok(rows.iter().map(|row| SubjectRules::of(row.as_ref())).collect())
     }
 
     async fn read_subjects_of(&self, ids: &[CommentId]) -> Result<HashMap<CommentId, (SubjectKey, SubjectRules)>> {

@@ -16,8 +16,8 @@ pub trait CommentReader: Send + Sync + Debug {
     async fn read_subjects(&self, keys: &[SubjectKey]) -> Result<Vec<Option<SubjectRow>>>;
     /// The same subjects as writes need them; of one without a row, what is so without one.
     async fn read_subject_rules(&self, keys: &[SubjectKey]) -> Result<Vec<SubjectRules>> {
-        let rows = self.read_subjects(keys).await?.into_iter();
-        Ok(rows.map(|row| row.map_or_else(SubjectRules::default, |row| SubjectRules::of(&row))).collect())
+        let rows = self.read_subjects(keys).await?;
+        Ok(rows.iter().map(|row| SubjectRules::of(row.as_ref())).collect())
     }
     /// The subjects of comments that have rows under these ids. Left out are second ids, comments that have no row yet,
     /// and those that could not be read in time: [`CommentReader::read_comments`] says more.
