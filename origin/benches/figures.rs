@@ -16,6 +16,7 @@ use gailou::bootstrap;
 use gailou::config::Config;
 use gailou::domain::operation::{Operation, ReactionChange};
 use gailou::domain::row::NewCommentRow;
+use gailou::ports::store::IndexQueues as _;
 use gailou::service::page;
 use gailou::service::page::PageQuery;
 use gailou::service::subject::SubjectAudience;
@@ -31,10 +32,16 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// Connections of a load, each with one open request.
 const CONNECTION_COUNT: usize = 64;
-/// The length of one load.
-const ROUND_DURATION: Duration = Duration::from_secs(2);
+/// The length of a load of writes.
+const WRITES_DURATION: Duration = Duration::from_secs(2);
+/// Writes of one such load, of which a fast machine does not send all.
+const MAX_WRITES: u64 = 120_000;
+/// How often writes are measured, each time with other ones.
+const WRITES_ROUNDS: u64 = 3;
+/// The length of a load of reads. What the host gives to the cores of this machine changes within seconds.
+const TURN_DURATION: Duration = Duration::from_millis(500);
 /// How often the origin and its peer take turns.
-const ROUND_COUNT: usize = 3;
+const TURN_COUNT: u64 = 12;
 /// Acknowledged likes in a second.
 const LIKES_GOAL: u32 = 40_000;
 /// The pause between two posts on the subject of a page that is read at the same time.
@@ -43,6 +50,10 @@ const POST_INTERVAL: Duration = Duration::from_millis(10);
 const BUSY_THREAD_ROOTS: u64 = 20_000;
 /// Readers, each of whom comes right after a post.
 const READERS_AFTER_POSTS: usize = 300;
+/// Reads of a page that is compared with a deep one.
+const DEPTH_READS: usize = 101;
+/// How long the search index may take for what a load has written.
+const INDEX_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long the data may be written to after the end.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -76,17 +87,18 @@ async fn run() -> anyhow::Result<()> {
         }));
     }
 
-    let posts = measure_writes(origin, |n| post_request(&app, &format!("posts-{}", n % 8), n)).await?;
+    let posts = measure_writes(&app, origin, |n| post_request(&app, &format!("posts-{}", n % 8), n)).await?;
     print_rate("acknowledged posts, on disk, 64 connections", posts, 20_000);
-    let one = measure_writes(origin, |n| like_request(&app, ids[0], n)).await?;
+    let one = measure_writes(&app, origin, |n| like_request(&app, ids[0], n)).await?;
     print_rate("acknowledged likes of one comment, on disk, 64 connections", one, LIKES_GOAL);
-    let many = measure_writes(origin, |n| like_request(&app, ids[n as usize % ids.len()], n)).await?;
+    let many = measure_writes(&app, origin, |n| like_request(&app, ids[n as usize % ids.len()], n)).await?;
     print_rate(&format!("acknowledged likes of {} comments, on disk, 64 connections", ids.len()), many, LIKES_GOAL);
     let journal = measure_journal_likes(&app, ids[0]).await?;
     print_rate("likes through the journal alone, without HTTP and tokens, 256 at once", journal, LIKES_GOAL);
 
     let busy = SubjectKey::new("article", "busy")?;
     write_roots(&app, &busy, BUSY_THREAD_ROOTS, 2_000).await?;
+    wait_until_indexed(&app).await?;
     print_figure(&json!({
         "what": format!("first page of {BUSY_THREAD_ROOTS} comments, for the reader after a post (p99)"),
         "value": measure_readers_after_posts(&app, origin).await? * 1e3, "unit": " ms", "at_most": 20,
@@ -96,6 +108,7 @@ async fn run() -> anyhow::Result<()> {
 
     let large = SubjectKey::new("article", "large")?;
     write_roots(&app, &large, 100_000, 2_000).await?;
+    wait_until_indexed(&app).await?;
     for sort in [Sort::New, Sort::Hot] {
         let (first, deep) = measure_depth(&app, &large, sort).await?;
         print_figure(&json!({
@@ -252,7 +265,7 @@ async fn request(to: SocketAddr, request: &[u8]) -> anyhow::Result<Vec<u8>> {
 }
 
 /// Responses a second on [`CONNECTION_COUNT`] connections, each of which sends the next of `requests`.
-async fn run_load(to: SocketAddr, requests: Arc<Vec<Vec<u8>>>) -> anyhow::Result<f64> {
+async fn run_load(to: SocketAddr, requests: Arc<Vec<Vec<u8>>>, duration: Duration) -> anyhow::Result<f64> {
     let (next, done) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let started = Instant::now();
     let mut clients = tokio::task::JoinSet::new();
@@ -261,7 +274,7 @@ async fn run_load(to: SocketAddr, requests: Arc<Vec<Vec<u8>>>) -> anyhow::Result
         clients.spawn(async move {
             let (mut stream, mut buffer) = (TcpStream::connect(to).await?, Vec::with_capacity(64 * 1024));
             stream.set_nodelay(true)?;
-            while started.elapsed() < ROUND_DURATION {
+            while started.elapsed() < duration {
                 let n = next.fetch_add(1, Ordering::Relaxed) as usize;
                 let Some(request) = requests.get(if requests.len() == 1 { 0 } else { n }) else { break };
                 exchange(&mut stream, request, &mut buffer).await?;
@@ -276,8 +289,8 @@ async fn run_load(to: SocketAddr, requests: Arc<Vec<Vec<u8>>>) -> anyhow::Result
     Ok(done.load(Ordering::Relaxed) as f64 / started.elapsed().as_secs_f64())
 }
 
-/// The median rates of the origin and of its peer, whose rounds take turns. With an app, posts arrive on the subject of
-/// the origin's page in its rounds.
+/// The median rates of the origin and of its peer, which take turns. With an app, posts arrive on the subject of the
+/// origin's page in its turns.
 async fn measure_alternately(
     origin: SocketAddr,
     peer: SocketAddr,
@@ -286,15 +299,15 @@ async fn measure_alternately(
 ) -> anyhow::Result<(f64, f64)> {
     let requests = Arc::new(vec![get_request(path)]);
     let (mut ours, mut of_peer) = (vec![], vec![]);
-    for round in 0..ROUND_COUNT as u64 {
-        let first = (1 << 32) + round * 1_000;
+    for turn in 0..TURN_COUNT {
+        let first = (1 << 32) + turn * 1_000;
         let posts = posts.map(|app| (first..first + 1_000).map(|n| post_request(app, "hot", n)).collect());
         let posts: Vec<_> = posts.unwrap_or_default();
         ours.push(tokio::select! {
-            rate = run_load(origin, requests.clone()) => rate?,
+            rate = run_load(origin, requests.clone(), TURN_DURATION) => rate?,
             Err(error) = post_steadily(origin, &posts) => return Err(error),
         });
-        of_peer.push(run_load(peer, requests.clone()).await?);
+        of_peer.push(run_load(peer, requests.clone(), TURN_DURATION).await?);
     }
     Ok((median(ours), median(of_peer)))
 }
@@ -337,7 +350,7 @@ async fn measure_uncached(app: &Arc<AppState>, origin: SocketAddr, subject: &Sub
         (11..=30).flat_map(|limit| cursors.iter().map(move |cursor| (limit, cursor))).map(|(limit, cursor)| {
             get_request(&format!("/v1/subjects/{subject}/comments?sort=hot&limit={limit}&cursor={cursor}"))
         });
-    run_load(origin, Arc::new(requests.collect())).await
+    run_load(origin, Arc::new(requests.collect()), WRITES_DURATION).await
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -345,9 +358,26 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The rate of writes, each of which is built beforehand and sent once.
-async fn measure_writes(to: SocketAddr, make: impl Fn(u64) -> Vec<u8>) -> anyhow::Result<f64> {
-    run_load(to, Arc::new((0..120_000).map(make).collect())).await
+/// The median rate of writes, each of which is built beforehand and sent once.
+async fn measure_writes(app: &AppState, to: SocketAddr, make: impl Fn(u64) -> Vec<u8>) -> anyhow::Result<f64> {
+    let requests_of = |round| Arc::new((round * MAX_WRITES..(round + 1) * MAX_WRITES).map(&make).collect());
+    let rounds: Vec<_> = (0..WRITES_ROUNDS).map(requests_of).collect();
+    wait_until_indexed(app).await?;
+    let mut rates = vec![];
+    for requests in rounds {
+        rates.push(run_load(to, requests, WRITES_DURATION).await?);
+    }
+    Ok(median(rates))
+}
+
+/// Waits until the search index has what was written before, since it takes a core for that.
+async fn wait_until_indexed(app: &AppState) -> anyhow::Result<()> {
+    let started = Instant::now();
+    while app.tables.read_index_backlog(0).await?.entries > 0 {
+        anyhow::ensure!(started.elapsed() < INDEX_TIMEOUT, "comments are still to be indexed");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Ok(())
 }
 
 /// The rate of likes that are appended to the journal directly.
@@ -358,7 +388,7 @@ async fn measure_journal_likes(app: &Arc<AppState>, id: CommentId) -> anyhow::Re
         let app = app.clone();
         clients.spawn(async move {
             let mut n = 0u64;
-            while started.elapsed() < ROUND_DURATION {
+            while started.elapsed() < WRITES_DURATION {
                 let member = MemberId::guest(client << 32 | n);
                 app.journal
                     .append(Operation::React { id, member, change: ReactionChange::Put(Reaction::Like) })
@@ -375,25 +405,26 @@ async fn measure_journal_likes(app: &Arc<AppState>, id: CommentId) -> anyhow::Re
     Ok(all as f64 / started.elapsed().as_secs_f64())
 }
 
-/// The median seconds of page 1 and of page 500, read from the store.
+/// The median seconds of page 1 and of page 500, which take turns, read from the store.
 async fn measure_depth(app: &Arc<AppState>, subject: &SubjectKey, sort: Sort) -> anyhow::Result<(f64, f64)> {
-    let mut query = PageQuery { sort, limit: 20, cursor: None };
-    let first = measure_page(app, subject, query).await?;
+    let first = PageQuery { sort, limit: 20, cursor: None };
+    let mut deep = first;
     for _ in 1..500 {
-        let page = page::list_roots(app, subject, query, SubjectAudience::EveryReader).await?;
+        let page = page::list_roots(app, subject, deep, SubjectAudience::EveryReader).await?;
         let next = page.page.next.ok_or_else(|| anyhow::anyhow!("the list is too short"))?;
-        query.cursor = Some(app.cursor_key.decode(&next)?);
+        deep.cursor = Some(app.cursor_key.decode(&next)?);
     }
-    Ok((first, measure_page(app, subject, query).await?))
+    let mut times = (vec![], vec![]);
+    for _ in 0..DEPTH_READS {
+        times.0.push(measure_page(app, subject, first).await?);
+        times.1.push(measure_page(app, subject, deep).await?);
+    }
+    Ok((median(times.0), median(times.1)))
 }
 
-/// The median seconds of a page.
+/// The seconds of a page.
 async fn measure_page(app: &Arc<AppState>, subject: &SubjectKey, query: PageQuery) -> anyhow::Result<f64> {
-    let mut times = vec![];
-    for _ in 0..11 {
-        let started = Instant::now();
-        page::list_roots(app, subject, query, SubjectAudience::EveryReader).await?;
-        times.push(started.elapsed().as_secs_f64());
-    }
-    Ok(median(times))
+    let started = Instant::now();
+    page::list_roots(app, subject, query, SubjectAudience::EveryReader).await?;
+    Ok(started.elapsed().as_secs_f64())
 }
