@@ -14,4 +14,5 @@ pub(crate) mod rate_limits;
 mod reconcile;
 pub(crate) mod revisions;
 pub(crate) mod search_index;
+mod subject_rules;
 mod watches;
