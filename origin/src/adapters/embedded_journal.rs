@@ -24,7 +24,9 @@ const MAX_QUEUED_OPERATIONS: usize = 20_000;
 /// hangs takes longer.
 const APPEND_TIMEOUT: Duration = Duration::from_secs(5);
 
-type AppendAnswer = oneshot::Sender<Result<OperationOutcome, JournalError>>;
+/// The outcome of an operation, with the operation: it is dropped where it was made. A thread that frees what another one
+/// has allocated waits for that one's arena in the allocator, and the writer is what all others wait for.
+type AppendAnswer = oneshot::Sender<(Result<OperationOutcome, JournalError>, LoggedOperation)>;
 
 /// An operation that waits for the writer.
 #[derive(Debug)]
@@ -77,7 +79,7 @@ impl Journal for EmbeddedJournal {
                 mpsc::error::TrySendError::Closed(_) => JournalError::Closed,
             })?;
         }
-        let outcome = async { outcome.await.map_err(|_| JournalError::Closed).flatten() };
+        let outcome = async { outcome.await.map_err(|_| JournalError::Closed).and_then(|(outcome, _)| outcome) };
         let outcome = measure_bounded("journal", "append", APPEND_TIMEOUT, outcome).await;
         outcome.map_err(|_| JournalError::Unknown("the disk did not answer in time".into())).flatten()
     }
@@ -109,11 +111,11 @@ fn write_batches(mut operations: mpsc::Receiver<QueuedOperation>, store: &dyn Ba
         }
         let spans = trace::batch_spans(batch.len(), parents.iter().map(String::as_str));
         let _writing = spans.batch.enter();
-        for (answer, outcome) in answers.drain(..).zip(write_batch(store, &batch, on_commit)) {
+        let outcomes = write_batch(store, &batch, on_commit);
+        for ((answer, logged), outcome) in answers.drain(..).zip(batch.drain(..)).zip(outcomes) {
             // The caller may have been cancelled; the operation is stored all the same.
-            let _ = answer.send(outcome);
+            let _ = answer.send((outcome, logged));
         }
-        batch.clear();
         parents.clear();
     }
 }
