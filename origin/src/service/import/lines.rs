@@ -25,6 +25,16 @@ pub(super) enum RawLine {
     TooLong,
 }
 
+impl RawLine {
+    /// Its bytes, as far as they are kept.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Complete(bytes) => bytes.len(),
+            Self::TooLong => 0,
+        }
+    }
+}
+
 /// Splits an input into lines of bounded length.
 pub(super) struct InputLines<'a> {
     input: &'a mut dyn Input,

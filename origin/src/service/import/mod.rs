@@ -3,13 +3,14 @@
 //! Reads the whole input into files of its own (`staged`); then, part by part, looks up which comments the store has,
 //! resolves parents, allocates ids, and appends in the order of the floors. The word filter and the rate limits do not
 //! apply: imported comments were published before. Promise: a second run changes nothing, an interrupted run can be
-//! repeated, a bad line affects no other line, and memory holds some numbers for each comment of one part, and the texts of
+//! repeated, a bad line affects no other line, and memory holds some numbers for each comment of two parts, and the texts of
 //! a thousand.
 
 mod export_input;
 mod ids;
 mod lines;
 mod parents;
+mod parsed;
 mod part_lines;
 mod pictures;
 mod prepared;
@@ -26,8 +27,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 pub(crate) use export_input::{ExportInput, pictures_by_hash};
 pub use lines::Input;
-use lines::{InputLines, RawLine};
-use part_lines::PartLines;
+use parsed::{NumberedLine, ParsedLines};
+use part_lines::{PartLines, RepeatedLines};
 pub use pictures::PictureFetcher;
 pub(crate) use pictures::count_pictures;
 use prepared::PreparedPart;
@@ -35,9 +36,10 @@ use serde_json::json;
 use staged::{StagedLines, StagedPart};
 use subjects::SubjectDescriptions;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinHandle;
 
 use crate::domain::audit::AuditEntry;
-use crate::domain::import_line::{MAX_LINE_BYTES, ParsedLine};
+use crate::domain::import_line::ParsedLine;
 use crate::domain::operation::Operation;
 use crate::ports::journal::JournalError;
 use crate::ports::store::StoreError;
@@ -151,22 +153,13 @@ impl Import {
         let now = app.now();
         let mut staged = StagedLines::new(&staging_folder(app), now);
         let mut report = ImportReport::default();
-        let mut lines = InputLines::new(input, MAX_LINE_BYTES);
-        let mut number = 0;
-        while let Some(raw) = lines.next_line().await? {
-            number += 1;
-            let RawLine::Complete(bytes) = raw else {
-                let reason = format!("is longer than {MAX_LINE_BYTES} bytes");
-                report.add_bad_line(number, &reason, observer).await?;
-                continue;
-            };
-            let bytes = strip_byte_order_mark(&bytes, number).trim_ascii();
-            if bytes.is_empty() {
-                continue;
-            }
-            match ParsedLine::parse(bytes).and_then(|line| check_kind(app, line)) {
-                Ok(line) => staged.add(number, &line, bytes).await?,
-                Err(reason) => report.add_bad_line(number, &reason, observer).await?,
+        let mut lines = ParsedLines::new(input);
+        while let Some(batch) = lines.next_batch().await? {
+            for NumberedLine { number, bytes, parsed } in batch {
+                match parsed.and_then(|line| check_kind(app, line)) {
+                    Ok(line) => staged.add(number, &line, &bytes).await?,
+                    Err(reason) => report.add_bad_line(number, &reason, observer).await?,
+                }
             }
         }
         Ok(Self { parts: staged.finish(), now, report, pictures: None, _place: place })
@@ -200,7 +193,7 @@ impl Import {
         if strict {
             let mut checked = self.report;
             for part in self.parts.clone() {
-                self.prepare(app, part, &mut checked, observer).await?;
+                self.prepare(app, PartLines::read(part).await?, &mut checked, observer).await?;
             }
             if checked.bad > 0 {
                 self.report = checked;
@@ -216,9 +209,14 @@ impl Import {
     }
 
     async fn write_parts(&mut self, app: &AppState, total: u64, observer: &mut dyn ImportObserver) -> Result<()> {
-        for part in self.parts.clone() {
+        let mut parts = self.parts.clone().into_iter();
+        let mut reading = parts.next().map(read_ahead);
+        while let Some(read) = reading {
+            let read = read.await.map_err(io::Error::other)??;
+            // The next one is read while this one is written.
+            reading = parts.next().map(read_ahead);
             let mut report = self.report;
-            let (prepared, descriptions) = self.prepare(app, part, &mut report, observer).await?;
+            let (prepared, descriptions) = self.prepare(app, read, &mut report, observer).await?;
             self.report = report;
             let pictures = self.pictures.as_mut();
             write::write_part(app, &prepared, total, pictures, &mut self.report, observer).await?;
@@ -231,11 +229,10 @@ impl Import {
     async fn prepare(
         &self,
         app: &AppState,
-        part: Arc<StagedPart>,
+        (mut comments, repeated): (PartLines, RepeatedLines),
         report: &mut ImportReport,
         observer: &mut dyn ImportObserver,
     ) -> Result<(PreparedPart, SubjectDescriptions)> {
-        let (mut comments, repeated) = PartLines::read(part).await?;
         report.skipped += repeated.equal;
         for (number, first) in repeated.different {
             let reason = format!("`id` is that of line {first}, whose fields differ");
@@ -249,6 +246,11 @@ impl Import {
     pub fn report(&self) -> ImportReport {
         self.report
     }
+}
+
+/// Begins to read a part.
+fn read_ahead(part: Arc<StagedPart>) -> JoinHandle<io::Result<(PartLines, RepeatedLines)>> {
+    tokio::spawn(PartLines::read(part))
 }
 
 /// Where files of an import lie.
@@ -265,10 +267,4 @@ fn check_kind(app: &AppState, line: ParsedLine) -> std::result::Result<ParsedLin
         Some(_) => Ok(line),
         None => Err(format!("`subject`: the type {kind:?} is not configured")),
     }
-}
-
-/// The first line without the byte order mark that a file may begin with.
-fn strip_byte_order_mark(bytes: &[u8], number: usize) -> &[u8] {
-    let mark = if number == 1 { "\u{feff}".as_bytes() } else { &[] };
-    bytes.strip_prefix(mark).unwrap_or(bytes)
 }
