@@ -32,16 +32,17 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// Connections of a load, each with one open request.
 const CONNECTION_COUNT: usize = 64;
-/// The length of a load of writes.
-const WRITES_DURATION: Duration = Duration::from_secs(2);
+/// The length of a load that is measured by itself.
+const LOAD_DURATION: Duration = Duration::from_secs(2);
 /// Writes of one such load, of which a fast machine does not send all.
 const MAX_WRITES: u64 = 120_000;
 /// How often writes are measured, each time with other ones.
 const WRITES_ROUNDS: u64 = 3;
-/// The length of a load of reads. What the host gives to the cores of this machine changes within seconds.
-const TURN_DURATION: Duration = Duration::from_millis(500);
-/// How often the origin and its peer take turns.
-const TURN_COUNT: u64 = 12;
+/// The length of a load of reads that takes turns with that of a peer, and how many they are: what a host gives to the
+/// cores of a machine changes within seconds.
+const TURNS: (Duration, u64) = (Duration::from_millis(500), 13);
+/// The same while posts arrive: longer, so that what the search index makes of them falls into these turns.
+const TURNS_BESIDE_POSTS: (Duration, u64) = (Duration::from_secs(2), 5);
 /// Acknowledged likes in a second.
 const LIKES_GOAL: u32 = 40_000;
 /// The pause between two posts on the subject of a page that is read at the same time.
@@ -298,16 +299,17 @@ async fn measure_alternately(
     posts: Option<&AppState>,
 ) -> anyhow::Result<(f64, f64)> {
     let requests = Arc::new(vec![get_request(path)]);
+    let (duration, turns) = if posts.is_some() { TURNS_BESIDE_POSTS } else { TURNS };
     let (mut ours, mut of_peer) = (vec![], vec![]);
-    for turn in 0..TURN_COUNT {
+    for turn in 0..turns {
         let first = (1 << 32) + turn * 1_000;
         let posts = posts.map(|app| (first..first + 1_000).map(|n| post_request(app, "hot", n)).collect());
         let posts: Vec<_> = posts.unwrap_or_default();
         ours.push(tokio::select! {
-            rate = run_load(origin, requests.clone(), TURN_DURATION) => rate?,
+            rate = run_load(origin, requests.clone(), duration) => rate?,
             Err(error) = post_steadily(origin, &posts) => return Err(error),
         });
-        of_peer.push(run_load(peer, requests.clone(), TURN_DURATION).await?);
+        of_peer.push(run_load(peer, requests.clone(), duration).await?);
     }
     Ok((median(ours), median(of_peer)))
 }
@@ -350,7 +352,7 @@ async fn measure_uncached(app: &Arc<AppState>, origin: SocketAddr, subject: &Sub
         (11..=30).flat_map(|limit| cursors.iter().map(move |cursor| (limit, cursor))).map(|(limit, cursor)| {
             get_request(&format!("/v1/subjects/{subject}/comments?sort=hot&limit={limit}&cursor={cursor}"))
         });
-    run_load(origin, Arc::new(requests.collect()), WRITES_DURATION).await
+    run_load(origin, Arc::new(requests.collect()), LOAD_DURATION).await
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -360,17 +362,17 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// The median rate of writes, each of which is built beforehand and sent once.
 async fn measure_writes(app: &AppState, to: SocketAddr, make: impl Fn(u64) -> Vec<u8>) -> anyhow::Result<f64> {
-    let requests_of = |round| Arc::new((round * MAX_WRITES..(round + 1) * MAX_WRITES).map(&make).collect());
-    let rounds: Vec<_> = (0..WRITES_ROUNDS).map(requests_of).collect();
-    wait_until_indexed(app).await?;
     let mut rates = vec![];
-    for requests in rounds {
-        rates.push(run_load(to, requests, WRITES_DURATION).await?);
+    for round in 0..WRITES_ROUNDS {
+        let requests = (round * MAX_WRITES..(round + 1) * MAX_WRITES).map(&make).collect();
+        wait_until_indexed(app).await?;
+        rates.push(run_load(to, Arc::new(requests), LOAD_DURATION).await?);
     }
     Ok(median(rates))
 }
 
-/// Waits until the search index has what was written before, since it takes a core for that.
+/// Waits until the search index has what was written before, since it takes a core for that; merges of its segments may
+/// still run.
 async fn wait_until_indexed(app: &AppState) -> anyhow::Result<()> {
     let started = Instant::now();
     while app.tables.read_index_backlog(0).await?.entries > 0 {
@@ -388,7 +390,7 @@ async fn measure_journal_likes(app: &Arc<AppState>, id: CommentId) -> anyhow::Re
         let app = app.clone();
         clients.spawn(async move {
             let mut n = 0u64;
-            while started.elapsed() < WRITES_DURATION {
+            while started.elapsed() < LOAD_DURATION {
                 let member = MemberId::guest(client << 32 | n);
                 app.journal
                     .append(Operation::React { id, member, change: ReactionChange::Put(Reaction::Like) })

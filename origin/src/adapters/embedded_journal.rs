@@ -24,8 +24,8 @@ const MAX_QUEUED_OPERATIONS: usize = 20_000;
 /// hangs takes longer.
 const APPEND_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The outcome of an operation, with the operation: it is dropped where it was made. A thread that frees what another one
-/// has allocated waits for that one's arena in the allocator, and the writer is what all others wait for.
+/// The outcome of an operation, with the operation: its caller drops it, where that one still waits. A thread that frees
+/// what another one has allocated waits for that one's arena in the allocator, and all wait for the writer.
 type AppendAnswer = oneshot::Sender<(Result<OperationOutcome, JournalError>, LoggedOperation)>;
 
 /// An operation that waits for the writer.

@@ -1,13 +1,15 @@
 //! The lines of an input: a file, standard input, what a client sends through the control socket, or a request's body.
 //!
-//! Not here: what they mean. Promise: memory holds at most one chunk and one line of bounded length, and an input that is
-//! interrupted is an error, never an end.
+//! Not here: what they mean. Promise: memory holds at most one chunk and one line of bounded length beside the lines that the caller
+//! keeps, and an input that is interrupted is an error, never an end.
 
 use std::io;
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, Decoder as _};
+
+use crate::domain::import_line::MAX_LINE_BYTES;
 
 /// A source of bytes.
 #[async_trait]
@@ -26,11 +28,11 @@ pub(super) enum RawLine {
 }
 
 impl RawLine {
-    /// Its bytes, as far as they are kept.
-    pub(super) fn len(&self) -> usize {
+    /// What it holds of the input in memory, about. The line behind one that is too long shares that one's buffer.
+    pub(super) fn held_bytes(&self) -> usize {
         match self {
             Self::Complete(bytes) => bytes.len(),
-            Self::TooLong => 0,
+            Self::TooLong => MAX_LINE_BYTES,
         }
     }
 }

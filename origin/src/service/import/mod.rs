@@ -4,7 +4,7 @@
 //! resolves parents, allocates ids, and appends in the order of the floors. The word filter and the rate limits do not
 //! apply: imported comments were published before. Promise: a second run changes nothing, an interrupted run can be
 //! repeated, a bad line affects no other line, and memory holds some numbers for each comment of two parts, and the texts of
-//! a thousand.
+//! a few thousand.
 
 mod export_input;
 mod ids;

@@ -3,6 +3,7 @@
 //! Promise: memory holds a few batches of bounded size.
 
 use std::io;
+use std::panic::resume_unwind;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -36,12 +37,15 @@ pub(super) struct ParsedLines<'a> {
     lines: InputLines<'a>,
     /// Of the last line that was read.
     number: usize,
+    /// How reading has ended. What was read before an error comes before it.
+    end: Option<io::Result<()>>,
     batches: FuturesOrdered<JoinHandle<Vec<NumberedLine>>>,
 }
 
 impl<'a> ParsedLines<'a> {
     pub(super) fn new(input: &'a mut dyn Input) -> Self {
-        Self { lines: InputLines::new(input, MAX_LINE_BYTES), number: 0, batches: FuturesOrdered::new() }
+        let lines = InputLines::new(input, MAX_LINE_BYTES);
+        Self { lines, number: 0, end: None, batches: FuturesOrdered::new() }
     }
 
     /// The next lines; `None` at the end.
@@ -49,26 +53,36 @@ impl<'a> ParsedLines<'a> {
     /// # Errors
     /// When the input is interrupted.
     pub(super) async fn next_batch(&mut self) -> io::Result<Option<Vec<NumberedLine>>> {
-        while self.batches.len() < MAX_BATCHES {
-            let batch = self.read_batch().await?;
-            if batch.is_empty() {
-                break;
-            }
+        while self.end.is_none() && self.batches.len() < MAX_BATCHES {
+            let batch = self.read_batch().await;
             self.batches.push_back(spawn_blocking(|| batch.into_iter().filter_map(parse).collect()));
         }
-        self.batches.next().await.transpose().map_err(io::Error::other)
+        match self.batches.next().await {
+            Some(Ok(batch)) => Ok(Some(batch)),
+            Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
+            Some(Err(error)) => Err(io::Error::other(error)),
+            None => self.end.take().unwrap_or(Ok(())).map(|()| None),
+        }
     }
 
-    /// The next lines as they are; none at the end.
-    async fn read_batch(&mut self) -> io::Result<Vec<(usize, RawLine)>> {
+    /// The next lines as they are, as far as the input goes.
+    async fn read_batch(&mut self) -> Vec<(usize, RawLine)> {
         let (mut batch, mut bytes) = (Vec::with_capacity(LINES_PER_BATCH), 0);
         while batch.len() < LINES_PER_BATCH && bytes < BYTES_PER_BATCH {
-            let Some(line) = self.lines.next_line().await? else { break };
-            self.number += 1;
-            bytes += line.len();
-            batch.push((self.number, line));
+            match self.lines.next_line().await {
+                Ok(Some(line)) => {
+                    self.number += 1;
+                    bytes += line.held_bytes();
+                    batch.push((self.number, line));
+                }
+                Ok(None) => self.end = Some(Ok(())),
+                Err(error) => self.end = Some(Err(error)),
+            }
+            if self.end.is_some() {
+                break;
+            }
         }
-        Ok(batch)
+        batch
     }
 }
 
@@ -95,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    /// So many lines, each in a chunk with the one before it, the first one with a mark and every third one empty.
+    /// So many chunks of two lines; the first line has a mark, and every third one is empty.
     struct Lines(std::ops::Range<usize>);
 
     #[async_trait]
@@ -144,5 +158,24 @@ mod tests {
             sizes.push(batch.len());
         }
         assert_eq!(sizes, [2, 2, 2, 1]);
+    }
+
+    #[tokio::test]
+    async fn lines_before_an_interruption_come_before_its_error() {
+        struct Broken(Vec<io::Result<Bytes>>);
+        #[async_trait]
+        impl Input for Broken {
+            async fn read_chunk(&mut self) -> io::Result<Option<Bytes>> {
+                self.0.pop().transpose()
+            }
+        }
+        let too_long = format!("{}\nx\n", "x".repeat(MAX_LINE_BYTES + 1));
+        let mut input = Broken(vec![Err(io::Error::other("gone")), Ok(too_long.into()), Ok("a\nb\n".into())]);
+        let mut lines = ParsedLines::new(&mut input);
+        let numbers = |batch: Vec<NumberedLine>| batch.iter().map(|line| line.number).collect::<Vec<_>>();
+        // The line behind one that is too long holds its buffer: it is in a batch of its own.
+        assert_eq!(numbers(lines.next_batch().await.unwrap().unwrap()), [1, 2, 3]);
+        assert_eq!(numbers(lines.next_batch().await.unwrap().unwrap()), [4]);
+        assert_eq!(lines.next_batch().await.unwrap_err().to_string(), "gone");
     }
 }

@@ -1,6 +1,6 @@
 //! What is to be written of a part: its comments with their ids, where they stand, and in which order.
 //!
-//! Promise: memory holds about a hundred bytes for each comment, and the texts of a thousand.
+//! Promise: memory holds about a hundred bytes for each comment, and the texts of a thousand at a time.
 
 use gailou_shared::id::{CommentId, Slot, SubjectKey};
 use gailou_shared::path::{Path, Threading};
