@@ -91,6 +91,15 @@ CLUSTER=(--features gailou-tests/kafka-tls)
 # cargo-machete looks for manifests in every folder that it is given, and that of the builds is large.
 CRATES=(edge origin packages/rust shared tests)
 
+# unused_dependencies: also of the fuzz targets, whose lock files must fit: cargo-machete would write them anew.
+unused_dependencies() {
+  local crate
+  for crate in edge origin; do
+    cargo metadata --locked --format-version 1 --manifest-path "$crate/fuzz/Cargo.toml" >/dev/null || return
+  done
+  cargo-machete --with-metadata "${CRATES[@]}"
+}
+
 # builds: the page, the Worker, the tests, and with them the program, whose dependencies would otherwise be built once
 # more, because some tests ask for more of their features.
 builds() {
@@ -193,7 +202,7 @@ all() {
   lints
   stage "documentation" doc env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" \
     cargo doc --locked --workspace "${CLUSTER[@]}" --no-deps --document-private-items
-  stage "unused dependencies" machete cargo-machete --with-metadata "${CRATES[@]}"
+  stage "unused dependencies" machete unused_dependencies
   stage "dependencies: licences, bans, sources" deny cargo-deny --locked check licenses bans sources
   stage "build page, tests, program and Worker" builds builds
   use_memory
