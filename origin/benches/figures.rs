@@ -16,7 +16,6 @@ use gailou::bootstrap;
 use gailou::config::Config;
 use gailou::domain::operation::{Operation, ReactionChange};
 use gailou::domain::row::NewCommentRow;
-use gailou::ports::store::IndexQueues as _;
 use gailou::service::page;
 use gailou::service::page::PageQuery;
 use gailou::service::subject::SubjectAudience;
