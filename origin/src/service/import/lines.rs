@@ -1,7 +1,7 @@
 //! The lines of an input: a file, standard input, what a client sends through the control socket, or a request's body.
 //!
-//! Not here: what they mean. Promise: memory holds at most one chunk and one line of bounded length beside the lines that the caller
-//! keeps, and an input that is interrupted is an error, never an end.
+//! Not here: what they mean. Promise: memory holds at most one chunk and one line of bounded length beside the lines that
+//! the caller keeps, and an input that is interrupted is an error, never an end.
 
 use std::io;
 

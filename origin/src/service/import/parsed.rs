@@ -173,7 +173,7 @@ mod tests {
         let mut input = Broken(vec![Err(io::Error::other("gone")), Ok(too_long.into()), Ok("a\nb\n".into())]);
         let mut lines = ParsedLines::new(&mut input);
         let numbers = |batch: Vec<NumberedLine>| batch.iter().map(|line| line.number).collect::<Vec<_>>();
-        // The line behind one that is too long holds its buffer: it is in a batch of its own.
+        // One that is too long ends its batch, since the line behind it holds its buffer.
         assert_eq!(numbers(lines.next_batch().await.unwrap().unwrap()), [1, 2, 3]);
         assert_eq!(numbers(lines.next_batch().await.unwrap().unwrap()), [4]);
         assert_eq!(lines.next_batch().await.unwrap_err().to_string(), "gone");
