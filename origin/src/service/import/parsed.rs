@@ -68,7 +68,7 @@ impl<'a> ParsedLines<'a> {
     /// The next lines as they are, as far as the input goes.
     async fn read_batch(&mut self) -> Vec<(usize, RawLine)> {
         let (mut batch, mut bytes) = (Vec::with_capacity(LINES_PER_BATCH), 0);
-        while batch.len() < LINES_PER_BATCH && bytes < BYTES_PER_BATCH {
+        while self.end.is_none() && batch.len() < LINES_PER_BATCH && bytes < BYTES_PER_BATCH {
             match self.lines.next_line().await {
                 Ok(Some(line)) => {
                     self.number += 1;
@@ -77,9 +77,6 @@ impl<'a> ParsedLines<'a> {
                 }
                 Ok(None) => self.end = Some(Ok(())),
                 Err(error) => self.end = Some(Err(error)),
-            }
-            if self.end.is_some() {
-                break;
             }
         }
         batch
